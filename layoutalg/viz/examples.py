@@ -70,14 +70,18 @@ class Example:
             return f"{what}: {', '.join(told)}"
         elements, lanes = elements_of(grid), [*grid.owner["lane"].cells]
         registers = [*grid.owner["reg"].cells] if "reg" in grid.owner else []
-        held = sorted(
-            (registers[cell], elements[cell]) for cell in self.cells[0] if registers and lanes[cell] == self.lane
-        )
+        # Of elements that share a register the lowest.
+        lowest = {
+            registers[cell]: elements[cell]
+            for cell in reversed(self.cells[0])
+            if registers and lanes[cell] == self.lane
+        }
+        held = sorted(lowest.items())
         if not held:
             return what
         places = [f"({', '.join(map(str, element))})" for _, element in held[:_TOLD]]
         first, last = held[0][0], held[len(places) - 1][0]
-        more = ", and so on" * (grid.span("reg") > len(places))
+        more = f", the first of {grid.held} each" * (grid.held > 1) + ", and so on" * (grid.span("reg") > len(places))
         if len(places) > 1 and last - first == len(places) - 1:
             return f"{what}: registers {first} to {last} are elements {', '.join(places)}{more}"
         (register, _), *others = held[: len(places)]

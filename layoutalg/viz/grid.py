@@ -244,7 +244,7 @@ class Addressed(NamedTuple):
 
 def _addressed_grid(part: Addressed, most: tuple[int | None, int | None]) -> Grid:
     """The grid of a table of addresses: no factor says what repeats, so no row or column is folded away."""
-    layout = row_major(part.table.shape, "addr")
+    layout = Layout(row_major(part.table.shape, "addr").dims, codomain=("addr",))  # of one element, too
     split = max(layout.rank - 1, 0)
     runs = [[ExtentRun(n, solid=True) for n in part.table.shape[dims]] for dims in (slice(split), slice(split, None))]
     rows, columns = _sides(layout, split, runs, most)

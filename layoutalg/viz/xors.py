@@ -36,7 +36,7 @@ def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
     if axis is None:
         return []
     moves = lowest_moves(grid.layout)[axis]
-    name = _word(axis)
+    name = _less(_word(axis), moves.start)
     factors = (one for row in grid.layout.dims for one in row if isinstance(one, XorFactor) and len(one.places) > 1)
     written = next((one for one in factors if str(one) in grid.title), None)
     found: list[str] = []
@@ -57,7 +57,7 @@ def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
         given = " XOR ".join(f"{number} from {what}" for what, number in parts)
         wide = max(value, *(number for _, number in parts)).bit_length()
         binary = " XOR ".join(f"{number:0{wide}b}" for _, number in parts)
-        found.append(f"element ({', '.join(map(str, element))}): {given} = {name} {value}")
+        found.append(f"element ({', '.join(map(str, element))}): {given} = {_word(axis)} {value}")
         found += [f"in bits: {binary} = {value:0{wide}b}"] * (wide <= _BITS)
     return found
 
@@ -91,23 +91,36 @@ def _axis(grid: Grid) -> str | None:
 
 def _meetings(grid: Grid, moves: Moves) -> Iterator[tuple[int, int, str]]:
     """The weights of places that several bits flip: the first of neighbours, how many, and which bits meet there."""
-    found: list[tuple[int, list[tuple[int, int]]]] = []
+    found: list[tuple[int, list[tuple[int, int]], bool]] = []  # the last: whether the place is flipped for all elements
+    names = [*map(_less, grid.layout.names, grid.layout.origins)]
     for bit, weight in sorted(moves.weights, key=lambda one: one[1]):
         sources = [(d, step.place) for d, steps in enumerate(moves.dims) for step in steps if step.flipped & bit]
         if len(sources) > 1:
-            found.append((weight, sorted(sources, key=lambda one: (-one[0], one[1]))))
+            found.append((weight, sorted(sources, key=lambda one: (-one[0], one[1])), bool(moves.flips & bit)))
     while found:
-        (weight, sources), count = found[0], 1
-        while count < len(found) and found[count] == (weight << count, [(d, place << count) for d, place in sources]):
+        (weight, sources, flipped), count = found[0], 1
+        while _is_bit(weight, *(place for _, place in sources)) and found[count : count + 1] == [
+            (weight << count, [(d, place << count) for d, place in sources], flipped)
+        ]:
             count += 1
-        names = grid.layout.names
-        yield weight, count, " XOR ".join(f"{names[d]} {_bits(place, count)}" for d, place in sources)
+        met = " XOR ".join(f"{names[d]} {_bits(place, count)}" for d, place in sources)
+        yield weight, count, met + ", flipped" * flipped
         found = found[count:]
+
+
+def _is_bit(*weights: int) -> bool:
+    """Whether each weight is a power of two: digits of others are no bits of a number."""
+    return all(weight & weight - 1 == 0 for weight in weights)
+
+
+def _less(name: str, start: int) -> str:
+    """A number that counts from a start, as counted from 0."""
+    return f"({name} {'-' if start > 0 else '+'} {abs(start)})" if start else name
 
 
 def _bits(weight: int, count: int) -> str:
     low = weight.bit_length() - 1
-    if weight != 1 << low:
+    if not _is_bit(weight):
         return f"digit of weight {weight}"
     return f"bit {low}" if count == 1 else f"bits {low}-{low + count - 1}"
 

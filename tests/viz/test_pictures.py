@@ -522,7 +522,13 @@ def test_a_shape_that_is_none_is_said_so(shape: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Sw<2,0,2> o 5 o (4,4):(4,1)", "Sw<2,3,3> o 0 o (8,96):(128,1)", "Sw<2,1,-3> o 0 o (8,8):(8,1)"]
+    "text",
+    [
+        "Sw<2,0,2> o 5 o (4,4):(4,1)",
+        "Sw<2,3,3> o 0 o (8,96):(128,1)",
+        "Sw<2,1,-3> o 0 o (8,8):(8,1)",
+        "Sw<3,1,-3> o 32 o (1,1):(1,1)",
+    ],
 )
 def test_memory_that_a_swizzle_leaves_no_factors_is_drawn_by_its_addresses(text: str) -> None:
     memory = la.parse(text)
