@@ -75,7 +75,7 @@ def read(svg: str) -> dict[tuple[int, ...], tuple[str, str]]:
     for row, labels, fills in zip(rows, one.labels, one.fills, strict=True):
         for column, label, fill in zip(columns, labels, fills, strict=True):
             numbers = ",".join(part for part in (row, column) if part)
-            found[tuple(int(number) for number in numbers.split(",") if number)] = (label, fill)
+            found[tuple(int(number) for number in re.split("[,/]", numbers) if number)] = (label, fill)
     return found
 
 
