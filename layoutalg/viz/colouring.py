@@ -249,7 +249,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     first = grids[0]
     if by == "tile":
         found = dict.fromkeys(
-            f"{'instruction tile' if grid.tile_known else 'tile that the lanes span'}: {'x'.join(map(str, grid.tile)) or 1}"
+            f"{grid.tile_name if grid.tile_known else 'tile that the lanes span'}: {'x'.join(map(str, grid.tile)) or 1}"
             for grid in grids
         )
         return tuple((text, None) for text in found)

@@ -116,6 +116,11 @@ class Grid:
         """Whether owners are subgroups, lanes and registers."""
         return of_machine(self.axes)
 
+    @property
+    def tile_name(self) -> str:
+        """What a tile that the value says is: of memory a block, such as the innermost modes of a CuTe layout."""
+        return "instruction tile" if self.of_machine else "block"
+
     def span(self, axis: str) -> int:
         """How far an axis reaches in all grids of the picture."""
         low, high = self.scale.get(axis, (0, 0))
