@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, tuple_text
 
-__all__ = ["coordinate_of", "layout_in_words", "sum_in_words", "swizzle_in_words"]
+__all__ = ["coordinate_of", "innermost", "layout_in_words", "sum_in_words", "swizzle_in_words"]
 
 
 def layout_in_words(shape: IntTuple, stride: StrideTuple, swizzle: tuple[int, int, int] | None) -> tuple[str, ...]:
@@ -36,6 +36,18 @@ def layout_in_words(shape: IntTuple, stride: StrideTuple, swizzle: tuple[int, in
         told = sum_in_words(coordinate_of(iter(ones), shape), shape, stride)
         found += [f"element ({', '.join(map(str, element))}): {told}"] * bool(told)
     return (*found, *([swizzle_in_words(swizzle)] if swizzle and swizzle[0] else []))
+
+
+def innermost(shape: IntTuple) -> tuple[int, ...] | None:
+    """The block that the innermost of nested modes make, to draw; None where none are nested.
+
+    >>> innermost(((4, 8), 2)), innermost((8, 4))
+    ((4, 2), None)
+    """
+    modes: tuple[Any, ...] = shape if isinstance(shape, tuple) else (shape,)
+    inner = [next((n for n in sizes if n > 1), 1) for sizes in map(_sizes, modes)]
+    whole = [prod(_sizes(mode)) for mode in modes]
+    return tuple(inner) if inner != whole else None
 
 
 def coordinate_of(digits: Iterator[int], shape: IntTuple) -> IntTuple:

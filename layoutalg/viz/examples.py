@@ -80,10 +80,13 @@ class Example:
         if not held:
             return what
         places = [f"({', '.join(map(str, element))})" for _, element in held[:_TOLD]]
-        first, last = held[0][0], held[len(places) - 1][0]
-        more = f", the first of {grid.held} each" * (grid.held > 1) + ", and so on" * (grid.span("reg") > len(places))
-        if len(places) > 1 and last - first == len(places) - 1:
-            return f"{what}: registers {first} to {last} are elements {', '.join(places)}{more}"
+        first, each = held[0][0], f", the first of {grid.held} each" * (grid.held > 1)
+        run = next((n for n, (at, _) in enumerate(held[: len(places)]) if at != first + n), len(places))
+        if run > 1:
+            more = each + ", and so on" * (grid.span("reg") > run)
+            joint = "and" if run == 2 else "to"
+            return f"{what}: registers {first} {joint} {first + run - 1} are elements {', '.join(places[:run])}{more}"
+        more = each + ", and so on" * (grid.span("reg") > len(places))
         (register, _), *others = held[: len(places)]
         told = [f"register {register} is element {places[0]}"]
         told += [f"register {at} is {place}" for (at, _), place in zip(others, places[1:], strict=True)]

@@ -116,6 +116,11 @@ class Grid:
         """Whether owners are subgroups, lanes and registers."""
         return of_machine(self.axes)
 
+    @property
+    def tile_name(self) -> str:
+        """What a tile that the value says is: of memory a block, such as the innermost modes of a CuTe layout."""
+        return "instruction tile" if self.of_machine else "block"
+
     def span(self, axis: str) -> int:
         """How far an axis reaches in all grids of the picture."""
         low, high = self.scale.get(axis, (0, 0))
@@ -147,12 +152,14 @@ class Grid:
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
         'cells: lane:register'
         >>> hardware_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
-        'columns: lane; rows: register; cells: row,column of the element there'
+        'columns: lane; rows: register; cells: the element (row,column)'
         """
         if not self.tensor and len(self.label_names) == 2:
-            across, down = (",".join(spoken(side.names[d]) for d in side.wide) for side in (self.columns, self.rows))
+            across, down = (
+                side.sign.join(spoken(side.names[d]) for d in side.wide) for side in (self.columns, self.rows)
+            )
             axes = [f"{what}: {names}" for what, names in (("columns", across), ("rows", down)) if names]
-            return "; ".join([*axes, "cells: row,column of the element there"])
+            return "; ".join([*axes, "cells: the element (row,column)"])
         if self.tensor and self.bits is not None and self.axes[-2:] == ("row", "col"):
             words = {"tmm": "register", "col": "byte"}
             return f"cells: {':'.join(words.get(one, one) for one in self.label_names)} in the tile register"
@@ -209,7 +216,7 @@ class Grid:
             letters = ("block", *_PRODUCT[self.role])[-len(self.sizes) :]
             names = dict(zip((*self.rows.names, *self.columns.names), letters, strict=True))
         rows, columns = (
-            ",".join(names.get(name, name) for name in [side.names[d] for d in side.wide])
+            side.sign.join(names.get(name, name) for name in [side.names[d] for d in side.wide])
             for side in (self.rows, self.columns)
         )
         if self.grain > 1:

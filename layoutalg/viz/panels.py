@@ -304,11 +304,12 @@ def table_panel(
     size: tuple[float, float],
     ruled: tuple[Sequence[int], Sequence[int]] = ((), ()),
     corner: str = "",
+    named: str = "",
 ) -> Panel:
     """Rows and columns of cells of one size, with words over the columns and beside the rows.
 
     Where a look is None, cells are left out, and dots stand there. `ruled` has the rows and the columns before which a line is
-    drawn; `corner` says what is over the columns.
+    drawn; `corner` says what the rows are, or the columns, `named` what the columns are where the corner has the rows.
 
     >>> panel = table_panel("t", ["0", "1"], ["0"], [[Look(PALE, "a", ""), Look(PALE, "b", "", "c")]], (40, 32))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
@@ -316,9 +317,10 @@ def table_panel(
     """
     width, height = size
     left = max(map(len, (*down, corner)), default=0) * CHARACTER + 8 * any((*down, corner))
-    top = 18.0 * bool(title) + 16 * any(across)
+    top = 18.0 * bool(title) + 13 * bool(named) + 16 * any(across)
     words = [Words(0, 11, title, 12, bold=True)] if title else []
     words += [Words(left - 5, top - 5, corner, 11, "end")] if corner else []
+    words += [Words(left, top - 18, named, 11)] if named else []
     words += [Words(left + (i + 0.5) * width, top - 5, name, 11, "middle") for i, name in enumerate(across) if name]
     words += [Words(left - 5, top + (i + 0.5) * height + 4, name, 11, "end") for i, name in enumerate(down) if name]
     cells: list[Cell] = []

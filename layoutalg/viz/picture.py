@@ -221,8 +221,9 @@ class Picture:
         lines: list[str] = []
         if any(grid.span("sg") > 1 and not grid.shows for grid in grids):
             lines.append("wide lines: between subgroups")
-        if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
-            lines.append("thin lines: between instruction tiles")
+        tiled = [grid for grid in grids if grid.tensor and grid.tile_known and grid.tile != grid.sizes]
+        size = f" of {'x'.join(map(str, tiled[0].tile))}" if len({grid.tile for grid in tiled}) == 1 else ""
+        lines += [f"thin lines: between {name}s{size}" for name in dict.fromkeys(grid.tile_name for grid in tiled)]
         if "word" in self.colourings or any(map(has_narrow_elements, grids)):
             lines.append("thin lines: between words of 4 bytes")
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]

@@ -57,7 +57,11 @@ READABLE = 7 / _SMALL
 WIDEST = int(400 / READABLE)
 """How wide a paged scene is at most: it shrinks so far on a phone of 400 pixels."""
 _NUMBERS, _NOTES = "#606060", "#555555"
-_TOGETHER, _NO_BREAK = re.compile(r"(\w+ = )?\[[^\[\]]*\]|\w+ = |\([\d, -]*\)"), "\N{NO-BREAK SPACE}"
+_TOGETHER, _NAMED, _NO_BREAK = (
+    re.compile(r"(\w+ = )?\[[^\[\]]*\]|\w+ = |\([\d, -]*\)"),
+    re.compile(r"[<{(](?=\w+\s=\s)"),
+    "\N{NO-BREAK SPACE}",
+)
 
 
 def lay_out(
@@ -292,8 +296,10 @@ def _lines(
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
     """A text in lines; a list in brackets and `name = value` stay together where they fit."""
-    whole = _TOGETHER.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
-    lines = textwrap.wrap(whole, max(int(width / (CHARACTER * size / 11)), 20)) or [""]
+    most = max(int(width / (CHARACTER * size / 11)), 20)
+    words = _TOGETHER.sub(lambda found: found[0].replace(" ", _NO_BREAK), text).split(" ")
+    whole = " ".join(_NAMED.sub(r"\g<0> ", word, count=1) if len(word) > most else word for word in words)
+    lines = textwrap.wrap(whole, most) or [""]
     return [line.replace(_NO_BREAK, " ") for line in lines]
 
 

@@ -21,7 +21,7 @@ from layoutalg.core.moves import Moves, lowest_moves
 from layoutalg.core.plurals import counted, spoken
 from layoutalg.viz.grid import Grid
 
-__all__ = ["meeting_cell", "told_of_xor"]
+__all__ = ["bits_that_meet", "meeting_cell", "told_of_xor"]
 
 _BITS, _TRIED, _MEETINGS = 10, 4096, 3
 """Bits of a number that is written out in binary; cells that are tried as an example; sentences about bits that meet."""
@@ -46,11 +46,7 @@ def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
             again = i and to == written.places[i - 1][0]
             flips += f"{' and' * (i > 0)}{'' if again else f' {_word(to)}'} by {weight}"
         found.append(f"{written}: a bit that flips{flips} (XOR)")
-    runs = [*_meetings(grid, moves)]
-    found += [
-        f"{name} {_bits(here, count)} {'is' if count == 1 else 'are'} {text}" for here, count, text in runs[:_MEETINGS]
-    ]
-    found += [f"and so on for {counted(len(runs) - _MEETINGS, 'more bit')}"] * (len(runs) > _MEETINGS)
+    found += bits_that_meet(grid)
     at = meeting_cell(grid, preferred)
     if at is not None:
         element, parts, value = _worked(grid, moves, at)
@@ -60,6 +56,25 @@ def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
         found.append(f"element ({', '.join(map(str, element))}): {given} = {_word(axis)} {value}")
         found += [f"in bits: {binary} = {value:0{wide}b}"] * (wide <= _BITS)
     return found
+
+
+def bits_that_meet(grid: Grid) -> list[str]:
+    """Which bits of which coordinates meet in a place; nothing where none do.
+
+    >>> from layoutalg.core.notation import Operand
+    >>> from layoutalg.viz.grid import tensor_grid
+    >>> bits_that_meet(tensor_grid(Operand("memory", Layout.parse("d0 = 2@(addr:2^addr), d1 = 2@(addr)")), 1, 1))
+    ['address bit 0 is d1 bit 0 XOR d0 bit 0']
+    """
+    axis = _axis(grid)
+    if axis is None:
+        return []
+    runs = [*_meetings(grid, lowest_moves(grid.layout)[axis])]
+    found = [
+        f"{_word(axis)} {_bits(here, count)} {'is' if count == 1 else 'are'} {text}"
+        for here, count, text in runs[:_MEETINGS]
+    ]
+    return found + [f"and so on for {counted(len(runs) - _MEETINGS, 'more bit')}"] * (len(runs) > _MEETINGS)
 
 
 def meeting_cell(grid: Grid, preferred: Iterable[int] = ()) -> int | None:
