@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.core.moves import Plane
+from layoutalg.core.plurals import spoken
 from layoutalg.viz.colours import HUES, LEGEND, PALE, hue_of, ramp, shade
 from layoutalg.viz.folding import DOTS
 from layoutalg.viz.grid import Grid
@@ -243,7 +245,13 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if by == OWN:
         names = dict.fromkeys(colourings(grid)[0] for grid in grids)
         alike = [[grid for grid in grids if colourings(grid)[0] == name] for name in names]
-        return tuple([entry for some, name in zip(alike, names, strict=True) for entry in legend(some, name)])
+        entries = [legend(some, name) for some, name in zip(alike, names, strict=True)]
+        if len(entries) > 1:
+            roles = [", ".join(grid.role for grid in some if grid.role) for some in alike]
+            entries = [
+                ((f"{role}: {one[0][0]}", one[0][1]), *one[1:]) for role, one in zip(roles, entries, strict=True)
+            ]
+        return tuple(chain.from_iterable(entries))
     named = any(grid.shows == "blocks" for grid in grids)  # each block says which subgroup
     grids = [grid for grid in grids if grid.shows != "blocks"]
     first = grids[0]
@@ -259,7 +267,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
             if grid.role in _K_AXES:
                 axis, step = _K_AXES[grid.role]
                 shown |= {at // step for at in _numbers(grid, axis).cells}
-        found = _swatches("word of k", sorted(shown), [_hue(number, count) for number in sorted(shown)])
+        found = _swatches("word of K:", sorted(shown), [_hue(number, count) for number in sorted(shown)])
         return (*found, ("the same colour in A and B: multiplied with one another", None))
     low, high = _reach(first, by)
     if by in ("lane", "word"):
@@ -272,7 +280,10 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if by != "subgroup":
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         entries = _swatches(
-            by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops], sampled=True
+            spoken(by),
+            [low + stop for stop in stops],
+            [ramp(stop / max(high - low, 1)) for stop in stops],
+            sampled=True,
         )
         size = (first.bits or _WORD_BITS) / 8
         each = f"{BANKS} banks of {BANK_BYTES} bytes; an element has {size:g} byte{'s' * (size != 1)}"

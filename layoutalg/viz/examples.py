@@ -25,6 +25,7 @@ from layoutalg.viz.tooltips import elements_of, holders
 
 __all__ = ["Example", "outlined_lane", "words_that_meet"]
 
+_PAIR = re.compile(r"\d+,\d+")
 _TOLD = 4
 """So many elements of the lane are written out."""
 
@@ -51,7 +52,8 @@ class Example:
         parts = re.split("[/:]", label)
         names = [*grid.label_names] if len(parts) == len(grid.label_names) else ["sg", *grid.label_names]
         words = [
-            f"{spoken(name)}{'' if part.isdigit() else 's'} {part}" for name, part in zip(names, parts, strict=True)
+            f"{spoken(name)}{'' if part.isdigit() else 's'} {' and '.join(part.split(',')) if _PAIR.fullmatch(part) else part}"
+            for name, part in zip(names, parts, strict=True)
         ]
         return f"{label} is {' of '.join(reversed(words))}" if len(words) > 1 else ""
 

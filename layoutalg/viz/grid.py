@@ -60,8 +60,8 @@ __all__ = [
 
 _PRODUCT = {"A": "MK", "B": "KN", "C": "MN", "E": "MK", "SFA": "MK", "SFB": "KN"}
 _COUNTED: dict[tuple[str, ...], str] = {
-    ("addr",): "the element's address",
-    ("element",): "the place behind the start that the descriptor says",
+    ("addr",): "the element's address, counted in elements",
+    ("element",): "the element's number, as CuTe counts; where it is, a descriptor says",
 }
 
 
@@ -167,8 +167,7 @@ class Grid:
         if self.shows == "blocks":
             return ""
         if self.tensor and self.label_names in _COUNTED:
-            return f"cells: {_COUNTED[self.label_names]}, counted in elements"
-        label = label.replace("tmem_", "tensor memory ")
+            return f"cells: {_COUNTED[self.label_names]}"
         return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property

@@ -62,7 +62,7 @@ INNER = NARROW - 2 * _MARGIN
 """How wide a panel may be."""
 LETTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
-_LEGIBLE = 420.0
+_LEGIBLE = 440.0
 """How wide the words over a narrow drawing are."""
 _HEADING = "#555555"
 MARKED, DARK = "#f5cf94", "#b8d8e9"
@@ -268,7 +268,7 @@ def product_panel(
                 place = (x + to_x, y + to_y)
                 if row is not None and column is not None:
                     cells.append(cell_of(*place, columns.step, rows.step, looks[name][row, column]))
-                elif not (row is None and column is None) and name != "C":
+                elif not (row is None and column is None):
                     dots = "\N{VERTICAL ELLIPSIS}" if row is None else "\N{MIDLINE HORIZONTAL ELLIPSIS}"
                     words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, dots, 11, "middle"))
     words += [
@@ -350,7 +350,8 @@ def told_panel(title: str, notes: Sequence[str], within: float = INNER) -> Panel
     words: list[Words] = []
     y = width = 0.0
     for text, size, bold in ((title, 12, True), *((note, 11, False) for note in notes)):
-        for line in textwrap.wrap(text, int(within / (size * LETTER))):
+        for line in textwrap.wrap(text.replace(" %", "\N{NO-BREAK SPACE}%"), int(within / (size * LETTER))):
+            line = line.replace("\N{NO-BREAK SPACE}", " ")
             y += size + 3
             words.append(Words(0, y - 4, line, size, bold=bold))
             width = max(width, size * LETTER * len(line))

@@ -75,7 +75,8 @@ class Picture:
     paged: bool = True
     """Whether what is wider than a phone can show is folded further and goes on below; an interactive page scrolls instead."""
     example: bool = True
-    """Whether one lane is outlined as an example, and one of many equal blocks of subgroups stands for all.
+    """Whether one lane (of memory: what lanes read at once) is outlined as an example, and one of many equal blocks of
+    subgroups stands for all.
 
     A page where one chooses the lane draws all blocks, and outlines that lane alone.
     """
@@ -229,10 +230,14 @@ class Picture:
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
+        remarks: dict[str, list[str]] = {}
+        for name, grid in named:
+            for note in grid.notes():
+                remarks.setdefault(note, []).append(name)
         explained, crossed, cells = self._explained(grids)
         reading = [*self.under, *explained]
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
-        reading += [*crossed, *[name + note for name, grid in named for note in grid.notes()]]
+        reading += [*crossed, *[", ".join(names).replace(": ,", ",") + note for note, names in remarks.items()]]
         notes = ["; ".join(lines)] * bool(lines)
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
@@ -256,7 +261,7 @@ class Picture:
             return [*forms, example.told(last)], crossed, [*[[] for _ in grids[len(last) :]], *example.cells]
         (grid,) = last[:1]
         crossed = told_of_xor(grid) if alone and few else []
-        line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone else None
+        line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone and self.example else None
         if line is None:
             return forms, crossed, []
         address = [*grid.owner["addr"].cells][line.cells[:2][-1]]

@@ -36,7 +36,6 @@ def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
     if axis is None:
         return []
     moves = lowest_moves(grid.layout)[axis]
-    name = _less(_word(axis), moves.start)
     factors = (one for row in grid.layout.dims for one in row if isinstance(one, XorFactor) and len(one.places) > 1)
     written = next((one for one in factors if str(one) in grid.title), None)
     found: list[str] = []
@@ -69,10 +68,10 @@ def bits_that_meet(grid: Grid) -> list[str]:
     axis = _axis(grid)
     if axis is None:
         return []
-    runs = [*_meetings(grid, lowest_moves(grid.layout)[axis])]
+    moves = lowest_moves(grid.layout)[axis]
+    name, runs = _less(_word(axis), moves.start), [*_meetings(grid, moves)]
     found = [
-        f"{_word(axis)} {_bits(here, count)} {'is' if count == 1 else 'are'} {text}"
-        for here, count, text in runs[:_MEETINGS]
+        f"{name} {_bits(here, count)} {'is' if count == 1 else 'are'} {text}" for here, count, text in runs[:_MEETINGS]
     ]
     return found + [f"and so on for {counted(len(runs) - _MEETINGS, 'more bit')}"] * (len(runs) > _MEETINGS)
 

@@ -109,6 +109,16 @@ def test_what_could_not_be_lowered_is_marked() -> None:
     assert all("without a layout" in box.subtitle for box in drawing.boxes)
 
 
+def test_a_function_that_stays_as_it_is_is_not_called_lowered() -> None:
+    """Only a gpu.func is lowered; this is a func.func."""
+    kept = la.lower(la.read(KERNEL))
+    drawing: Any = kept._drawing()
+    assert kept.module is not None
+    assert drawing.title.endswith("not lowered")
+    assert drawing.notes[0].startswith("func.func works on distributed values and stays as it is")
+    assert repr(kept).endswith("not lowered: 1 finding>")
+
+
 def test_a_comparison_is_drawn_with_the_operation_that_differs() -> None:
     """A store of 2 where 1 was."""
     kept = la.keeps_meaning(DRAWN, DRAWN.replace("dense<1.0>", "dense<2.0>"))

@@ -17,6 +17,7 @@ import pytest
 import layoutalg as la
 from layoutalg.explorer.answers import KINDS, answer
 from layoutalg.show.report import describe
+from layoutalg.viz.colours import DARK_PALE, PALE, PALE_INK
 
 ROWS = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
 COLUMNS = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"
@@ -52,7 +53,8 @@ def test_a_layout_is_answered_as_show_and_picture_say_it(text: str, shape: str |
     described, picture = describe(value, sizes(shape)), la.picture(value, sizes(shape))
     assert found["notation"] == notation
     assert found["report"] == [*map(list, described.lines())]
-    picture = replace(picture, paged=False, example=False)  # the page scrolls, and outlines the lane that is chosen
+    outlined = picture.by == "bank"  # what lanes read at once; the lane that is chosen, the page outlines
+    picture = replace(picture, paged=False, example=outlined)  # the page scrolls
     assert found["svg"] == picture.svg()
     assert (found["colourings"], found["directions"]) == ([*picture.colourings], [*picture.directions])
     cells = found["scene"]["cells"]
@@ -401,3 +403,17 @@ def test_what_an_installation_lacks_is_said() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "this needs numpy: run `layoutalg serve`\n"
+
+
+def test_the_page_has_the_pale_colours_of_pictures() -> None:
+    """On a dark page a picture's own style is not read: the page's is."""
+    text = (Path(la.__file__).parent / "explorer" / "page" / "explorer.css").read_text(encoding="utf-8")
+    assert re.findall(r"--pale: (#\w+)", text) == [PALE, DARK_PALE]
+    assert f'[fill="{PALE}"]' in text
+    assert f'[fill="{PALE_INK}"]' in text
+
+
+def test_an_operation_of_the_algebra_says_nothing_of_banks() -> None:
+    found = answer({"kind": "algebra", "expression": "zipped_divide((8,6):(1,8), (2,3))"})
+    for one in (found, *found["inputs"]):
+        assert "bank" not in re.sub(r"<title>.*?</title>", "", one["svg"])
