@@ -3,7 +3,7 @@
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
 >>> tile = tensor_grid(Operand("C", Layout.parse("d0 = 2@(lane:2) 2@(lane), d1 = 4@lane")))
->>> for sentence in told_of_xor(tile):
+>>> for sentence in told_of_xor(tile, tile.title):
 ...     print(sentence)
 lane bits 0-1 are d1 bits 0-1 XOR d0 bits 0-1
 element (1, 3): 3 from d1 XOR 1 from d0 = lane 2
@@ -27,8 +27,8 @@ _BITS, _TRIED, _MEETINGS = 10, 4096, 3
 """Bits of a number that is written out in binary; cells that are tried as an example; sentences about bits that meet."""
 
 
-def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
-    """Sentences about the XORs of a grid: what the title writes, which bits meet, an element; none without XOR.
+def told_of_xor(grid: Grid, title: str, preferred: Sequence[int] = ()) -> list[str]:
+    """Sentences about the XORs of a grid: what the picture's title writes, which bits meet, an element; none without XOR.
 
     The element is one of the `preferred` cells, if one of them shows what an XOR does.
     """
@@ -37,7 +37,7 @@ def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
         return []
     moves = lowest_moves(grid.layout)[axis]
     factors = (one for row in grid.layout.dims for one in row if isinstance(one, XorFactor) and len(one.places) > 1)
-    written = next((one for one in factors if str(one) in grid.title), None)
+    written = next((one for one in factors if str(one) in title), None)
     found: list[str] = []
     if written is not None:
         flips = ""

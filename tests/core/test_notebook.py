@@ -112,7 +112,7 @@ def test_what_could_not_be_lowered_is_marked() -> None:
 def test_a_function_that_stays_as_it_is_is_not_called_lowered() -> None:
     """Only a gpu.func is lowered; this is a func.func."""
     kept = la.lower(la.read(KERNEL))
-    drawing: Any = kept._drawing()
+    drawing: Any = kept.picture()
     assert kept.module is not None
     assert drawing.title.endswith("not lowered")
     assert drawing.notes[0].startswith("func.func works on distributed values and stays as it is")

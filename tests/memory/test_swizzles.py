@@ -127,7 +127,7 @@ def test_coordinates_are_counted_before_they_are_looked_at() -> None:
 
 def test_the_picture_of_a_best_swizzle_says_what_its_bits_do_and_counts_no_other_access() -> None:
     """It is read 4 elements at a time: how lanes that read one each would meet is not asked."""
-    told = " ".join(one.text for one in best_swizzle(ROWS, COLUMNS)._drawing().scene().words)  # pyright: ignore[reportPrivateUsage]
+    told = " ".join(one.text for one in best_swizzle(ROWS, COLUMNS).picture().scene().words)
     assert "XOR" in told
     assert "outlined" not in told
     assert "conflict" not in told
