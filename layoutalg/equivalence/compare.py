@@ -125,7 +125,7 @@ class Kept(NotebookAnswer):
         from layoutalg.flow.picture import Said, flow_graph
 
         if self.is_kept:
-            told = f"both leave the same numbers in every argument, in {counted(self.draws, 'draw')}"
+            told = f"both leave the same numbers in every argument, in {counted(self.draws, 'draw')} of their values"
             said = Said("two versions, which compute the same", (told,))
         else:
             culprit = self.culprit
