@@ -150,7 +150,7 @@ class Picture:
         if self.paged and not self.full and breadth(found) > WIDEST:
             # As they are arranged; else one below the other, folded less; else in strips.
             beside = (self._folded(shown, *most) for most in narrow)
-            below = (self._stacked(shown, *most) for most in ((self.most, self.most), *narrow))
+            below = (self._stacked(shown, *most) for most in ((self.most, self.most), *narrow) if len(found) > 1)
             fitting = (one for one in chain(beside, below) if breadth(one) <= WIDEST)
             found = next(fitting, None) or self._stacked(shown, *narrow[-1])
         elif not self.full and self._is_product and breadth(found) > _WIDEST_PAGE:
