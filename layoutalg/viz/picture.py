@@ -227,7 +227,7 @@ class Picture:
             lines.append("thin lines: between words of 4 bytes")
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
-        named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
+        named = [(f"{_called(grid)}: " if len(self.parts) > 1 else "", grid) for grid in grids]
         explained, crossed, cells = self._explained(grids)
         reading = [*self.under, *explained]
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
@@ -397,11 +397,16 @@ def _grain(grid: Grid, deep: Any) -> int:
     return 1 if along is None else deep // grid.sizes[along]
 
 
+def _called(grid: Grid) -> str:
+    """The operand's letter or name, without its sizes."""
+    return grid.title.partition(" ")[0]
+
+
 def _forms(grids: Sequence[Grid]) -> list[str]:
     """How the cells of grids are read; where they differ, whose cells they are, those of lanes last."""
     named: dict[str, list[str]] = {}
     for grid in sorted(grids, key=lambda grid: "lane" in grid.axes):
-        named.setdefault(grid.forms, []).append(grid.title.split()[0])
+        named.setdefault(grid.forms, []).append(_called(grid))
     named.pop("", None)
     if len(named) < 2:
         return [*named]
