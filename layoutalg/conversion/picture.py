@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -160,10 +161,9 @@ class ConversionPicture(PanelPicture):
         if not all(map(_fits, pairs)):
             tight = ends_panels(ends, fills, lane, most)
             pairs = tight if all(map(_fits, tight)) else pairs
+        in_rows = all(map(_fits, pairs))
         shown = [
-            in_a_row([before, _ARROW, after], apart=_APART)
-            if all(map(_fits, pairs))
-            else stacked([before, _DOWN, after], 6)
+            in_a_row([before, _ARROW, after], apart=_APART) if in_rows else stacked([before, _DOWN, after], 6)
             for before, after in pairs
         ]
         notes = [*told, *[f"outlined: what {marked} gets, and where it was"] * bool(marked)]
@@ -293,6 +293,7 @@ class ConversionPicture(PanelPicture):
     def _repr_html_(self) -> str:
         from layoutalg.viz.stepped import fragment
 
+        @cache
         def small() -> list[tuple[str, list[str]]]:
             return self._parts(self.steps(small=True))
 

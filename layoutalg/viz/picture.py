@@ -151,7 +151,7 @@ class Picture:
         if self.paged and not self.full and breadth(found) > WIDEST:
             # As they are arranged; else one below the other, folded less; else in strips.
             beside = (self._folded(shown, *most) for most in narrow)
-            below = (self._stacked(shown, *most) for most in ((self.most, self.most), *narrow))
+            below = (self._stacked(shown, *most) for most in ((self.most, self.most), *narrow) if len(found) > 1)
             fitting = (one for one in chain(beside, below) if breadth(one) <= WIDEST)
             found = next(fitting, None) or self._stacked(shown, *narrow[-1])
         elif not self.full and self._is_product and breadth(found) > _WIDEST_PAGE:
@@ -229,7 +229,7 @@ class Picture:
             lines.append("thin lines: between words of 4 bytes")
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
-        named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
+        named = [(f"{_called(grid)}: " if len(self.parts) > 1 else "", grid) for grid in grids]
         remarks: dict[str, list[str]] = {}
         for name, grid in named:
             for note in grid.notes():
@@ -403,11 +403,16 @@ def _grain(grid: Grid, deep: Any) -> int:
     return 1 if along is None else deep // grid.sizes[along]
 
 
+def _called(grid: Grid) -> str:
+    """The operand's letter or name, without its sizes."""
+    return grid.title.partition(" ")[0]
+
+
 def _forms(grids: Sequence[Grid]) -> list[str]:
     """How the cells of grids are read; where they differ, whose cells they are, those of lanes last."""
     named: dict[str, list[str]] = {}
     for grid in sorted(grids, key=lambda grid: "lane" in grid.axes):
-        named.setdefault(grid.forms, []).append(grid.title.split()[0])
+        named.setdefault(grid.forms, []).append(_called(grid))
     named.pop("", None)
     if len(named) < 2:
         return [*named]

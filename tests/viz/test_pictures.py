@@ -19,11 +19,12 @@ import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
+from layoutalg.core.notation import Operand
 from layoutalg.viz.colouring import legend
 from layoutalg.viz.colours import channels, ramp
 from layoutalg.viz.folding import ExtentRun, fold
 from layoutalg.viz.grid import tensor_grid
-from layoutalg.viz.picture import picture_of
+from layoutalg.viz.picture import Picture, picture_of
 from layoutalg.viz.shapes import PAPER
 from tests.viz.reading import SIGN, SVG, numbers_of, read_grids, texts
 
@@ -601,3 +602,9 @@ def test_a_flag_of_a_picture_is_one(flag: str) -> None:
     for wrong in ("no", np.array([1.0, 2.0])):
         with pytest.raises(la.LayoutError, match=f"{flag} = .*expected True or False"):
             replace(picture, **{flag: wrong})
+
+
+def test_operands_without_names_are_drawn() -> None:
+    lanes, registers = (Operand("", la.Layout.parse(text)) for text in ("d0 = 4@lane", "d0 = 4@reg"))
+    assert len(Picture((lanes,), "").scene().cells) == 4
+    assert len(Picture((lanes, registers), "").scene().cells) == 8
