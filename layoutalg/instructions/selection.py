@@ -1,7 +1,7 @@
 """Instructions by what they are: a family, a kind, a vendor, a chip, a type of elements, a shape.
 
-Filters combine, and each is a word that people use for one of these. A chip may be the beginning of its name (`gfx12`), a
-generation (`cdna3`), or Intel's word for several (`xe`):
+Filters combine, and each is a word that people use for one of these. A chip may be the beginning of its name (`gfx12`), any
+other name of it (`mi300x`, `hardware.chip_names`), a generation (`cdna3`), or Intel's word for several (`xe`):
 
 >>> [one.name for one in known_instructions("gfx942", "f64")]
 ['v_mfma_f64_16x16x4_f64', 'v_mfma_f64_4x4x4_4b_f64']
@@ -22,7 +22,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.notebook import Rows
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.hardware.chip_names import GENERATIONS
+from layoutalg.hardware.xe_products import product_target
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import Row, rows
 
@@ -30,8 +30,8 @@ __all__ = ["filter_words", "is_element", "known_instructions", "selected"]
 
 _MOST_FILTERS = 16
 _LONGEST = 60
-_INTEL = {"xe": "", "xe2": "bmg lnl", "xe-hpc": "pvc", "xe-hpg": "dg2 acm", "arc": "dg2 acm bmg", "battlemage": "bmg"}
-"""Intel's words for chips, by the beginnings of their names here."""
+_INTEL = {"xe": "", "xe2": "bmg lnl", "xe-hpg": "dg2 acm", "arc": "dg2 acm bmg"}
+"""Intel's words for several chips, by the beginnings of their names here."""
 _ELEMENT = re.compile(r"(?:[bcefisu]|bf|fp|gc|iu|tf|ue|xf)\d{1,2}\w{0,8}")
 """How the name of a type of elements looks: `f16`, `iu8`, `f8f6f4`, `f8E8M0FNU`."""
 _SHAPE = re.compile(r"m?(\d{1,4})[xn](\d{1,4})(?:[xk](\d{1,4}))?")
@@ -155,7 +155,7 @@ def _chips(given: str, known: tuple[str, ...]) -> frozenset[str]:
         return frozenset(chip for chip in intel if chip.startswith(tuple(_INTEL[given].split(" "))))
     if given in _NVIDIA:
         return frozenset(chip for number in _NVIDIA[given] for chip in _chips(f"sm_{number}", known))
-    given = re.sub(r"^sm(?=\d)", "sm_", _RDNA.get(given) or GENERATIONS.get(given, given))
+    given = _RDNA.get(given) or str(product_target(given))
     if given in known:
         targets = (given.removesuffix("a"), f"{given.removesuffix('a')}a") if given.startswith("sm_") else (given,)
         return frozenset(targets) & frozenset(known)
