@@ -48,7 +48,9 @@ def lazy_names(
     `hints` says what to ask instead, `called` what a call of the package itself raises.
     """
     if called:
-        sys.modules[package].__class__ = type("module", (ModuleType,), {"__call__": staticmethod(partial(_refuse_call, called))})
+        sys.modules[package].__class__ = type(
+            "module", (ModuleType,), {"__call__": staticmethod(partial(_refuse_call, called))}
+        )
 
     def find(name: str) -> Any:
         home = homes.get(name)
