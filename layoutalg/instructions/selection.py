@@ -1,7 +1,7 @@
 """Instructions by what they are: a family, a kind, a vendor, a chip, a type of elements, a shape.
 
-Filters combine, and each is a word that people use for one of these. A chip may be the beginning of its name (`gfx12`), a
-generation (`cdna3`), or Intel's word for several (`xe`):
+Filters combine, and each is a word that people use for one of these. A chip may be the beginning of its name (`gfx12`), any
+other name of it (`mi300x`, `hardware.chip_names`), a generation (`cdna3`), or Intel's word for several (`xe`):
 
 >>> [one.name for one in known_instructions("gfx942", "f64")]
 ['v_mfma_f64_16x16x4_f64', 'v_mfma_f64_4x4x4_4b_f64']
@@ -30,8 +30,8 @@ __all__ = ["filter_words", "is_element", "known_instructions", "selected"]
 
 _MOST_FILTERS = 16
 _LONGEST = 60
-_INTEL = {"xe": "", "xe2": "bmg lnl", "xe-hpc": "pvc", "xe-hpg": "dg2 acm", "arc": "dg2 acm bmg", "battlemage": "bmg"}
-"""Intel's words for chips, by the beginnings of their names here."""
+_INTEL = {"xe": "", "xe2": "bmg lnl", "xe-hpg": "dg2 acm", "arc": "dg2 acm bmg"}
+"""Intel's words for several chips, by the beginnings of their names here."""
 _ELEMENT = re.compile(r"(?:[bcefisu]|bf|fp|gc|iu|tf|ue|xf)\d{1,2}\w{0,8}")
 """How the name of a type of elements looks: `f16`, `iu8`, `f8f6f4`, `f8E8M0FNU`."""
 _SHAPE = re.compile(r"m?(\d{1,4})[xn](\d{1,4})(?:[xk](\d{1,4}))?")

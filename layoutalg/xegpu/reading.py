@@ -81,9 +81,8 @@ def read_notation(reader: Reader, llvm: int | None = None) -> Value:
     sigil = "#" if reader.accept("#") else "!" if reader.accept("!") else ""
     word = reader.word("an attribute or type, such as #xegpu.layout<...>")
     dialect, dot, name = word.partition(".")
-    if (
-        word in ("layout", "slice") and not sigil and reader.looking_at("<")
-    ):  # as LLVM prints it inside another attribute
+    if word in ("layout", "slice") and not sigil and reader.looking_at("<"):
+        # as LLVM prints it inside another attribute
         return reader.nested(lambda: _ATTRIBUTES[word](reader))
     inside = not dot and reader.accept("<")  # `#xegpu<layout<...>>`, another spelling of `#xegpu.layout<...>`
     if dialect not in ("xegpu", "XeGPU") or not (dot or inside):

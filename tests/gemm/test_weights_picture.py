@@ -122,6 +122,9 @@ def test_an_operation_makes_the_numbers_that_stand_in_its_cells(name: str) -> No
             assert cell.label == f"k {found[1]}: {found[4]}"
             seen.add(int(found[1]))
     assert seen == set(range(each))
+    kernel = plan.emit()
+    for number in re.findall(r"0x(\w{8})", " ".join(cell.sentence for cell in frame.cells)):
+        assert f"arith.constant {int.from_bytes(bytes.fromhex(number), signed=True)} : i32" in kernel
 
 
 @pytest.mark.parametrize("name", [name for name in PLANS if "f8" not in name])

@@ -49,6 +49,11 @@ def test_filters_combine() -> None:
         ("hopper", "sm_90"),
         ("sm_90a", "sm_90"),
         ("sm_100", "sm_100a"),
+        ("H100", "sm_90"),
+        ("cuda:80", "sm_80"),
+        ("hip:gfx942", "gfx942"),
+        ("intel_gpu_pvc", "pvc"),
+        ("b580", "bmg"),
         ("m16n8k16", "16x8x16"),
     ],
 )

@@ -24,6 +24,7 @@ from layoutalg.core import Layout
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.step_picture import cut_table
 from layoutalg.gemm.weights.emission import PAIRS, UPPER
+from layoutalg.gemm.weights.float8 import FACTORS
 from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.panels import DARK, INNER, PALE, Axis, Look, Panel, headed, table_panel
 from layoutalg.viz.scene import CELL_HEIGHT
@@ -41,7 +42,6 @@ EXPANDED = {
     ),
 }
 """The operations on a word w that make two f16 of its four floats (`float8.expanded`), in the order of k."""
-_FACTORED = {"f8E5M2": "q", "f8E4M3FN": "q / 256"}
 _WIDE = 58
 
 
@@ -58,11 +58,16 @@ def unpacked(plan: WeightsGemm) -> str:
     """What the words of a step become, in words: the form of the numbers, and the instructions."""
     problem = plan.problem
     if problem.floats:
-        made = f"{problem.product.a}: {_FACTORED[problem.b]}"
+        made = f"{problem.product.a}: {_factored(problem.b)}"
     else:
         pairs = (*PAIRS[problem.product.a, problem.bits], *(UPPER if problem.halves else ()))
         made = f"{problem.product.a}: " + ", ".join(dict.fromkeys(_made(pair.bias) for pair in pairs))
     return f"{plan.unpacking} instructions, {plan.unpacking // plan.words_per_step} for each word, make {made}"
+
+
+def _factored(element: str) -> str:
+    """The f16 of a float q of 8 bits."""
+    return f"q / {FACTORS[element]}" if FACTORS[element] > 1 else "q"
 
 
 def _made(bias: int) -> str:
@@ -126,7 +131,7 @@ def operands_frame(plan: WeightsGemm, number: int) -> Panel:
     problem = plan.problem
     element, each = problem.product.a, 32 // problem.bits
     if problem.floats:
-        steps = [(i, told, _FACTORED[problem.b]) for i, told in enumerate(EXPANDED[problem.b])]
+        steps = [(i, told, _factored(problem.b)) for i, told in enumerate(EXPANDED[problem.b])]
     else:
         pairs = PAIRS[element, problem.bits]
         steps = [(i, pair.told(element), f"{pair.bias} + q") for i, pair in enumerate(pairs)]
@@ -165,7 +170,7 @@ def _about(plan: WeightsGemm) -> list[str]:
         return [f"q is put into the fraction of a power of two, without a conversion; what was added {taken}{halves}"]
     about = {
         "f8E5M2": "a byte is the upper half of its f16",
-        "f8E4M3FN": "exponent and fraction are put where f16 has them, which is q / 256; NaN stays NaN",
+        "f8E4M3FN": f"exponent and fraction are put where f16 has them, which is {_factored('f8E4M3FN')}; NaN stays NaN",
     }[problem.b]
     return [about] + ["then each f16 becomes an f32, whose upper half is the bf16"] * (problem.product.a == "bf16")
 
