@@ -11,6 +11,7 @@ Sw<3,2,3>: offset bits 5-7 (yyy) XOR into bits 2-4 (zzz)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any, cast
 
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, compact_strides, index_of, leaves_of, tuple_text
@@ -45,8 +46,9 @@ def innermost(shape: IntTuple) -> tuple[int, ...] | None:
     ((4, 2), None)
     """
     modes: tuple[Any, ...] = shape if isinstance(shape, tuple) else (shape,)
-    inner = [next((n for n in sizes if n > 1), 1) for sizes in map(_sizes, modes)]
-    whole = [prod(_sizes(mode)) for mode in modes]
+    sizes = [[n for n, _ in leaves_of(mode, mode)] for mode in modes]
+    inner = [next((n for n in one if n > 1), 1) for one in sizes]
+    whole = [prod(one) for one in sizes]
     return tuple(inner) if inner != whole else None
 
 

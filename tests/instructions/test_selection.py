@@ -42,8 +42,6 @@ def test_filters_combine() -> None:
         ("cdna3", "gfx942"),
         ("mi300x", "gfx942"),
         ("a100", "sm_80"),
-        ("H100", "sm_90"),
-        ("b580", "bmg"),
         ("xe", "Intel"),
         ("xe-hpc", "pvc"),
         ("hopper", "sm_90"),
