@@ -298,7 +298,7 @@ class _Checking:
             problem = next(self._refusals(demand, value, held), None)
             if problem is not None:
                 name = self.names.of(demand.value)
-                message = f"cannot {'make' if demand.number is None else 'take'} {name} so: {problem}"
+                message = f"cannot {'make' if demand.number is None else 'take'} {name} in its layout: {problem}"
                 repairs = self.repairing.of_demand(demand, value, held)
                 yield self._mistake("layouts.demand", message, demand.user, name, None, held, None, repairs=repairs)
 

@@ -156,7 +156,7 @@ class _Drawing:
         told = f"elements move on {moving} of {counted(len(lines), 'line')}" if moving else "no elements move"
         told += f": {counted(self.moved, 'issue slot')} of a subgroup" if self.moved else ""
         told += f"; operations take {self.taken}{' issue slots' * (not self.moved)}" if self.taken else ""
-        errors = [finding.message for finding in self.mistakes.values() if finding.level == "error"]
+        errors = [f"{one.operation} {one.message}" for one in self.mistakes.values() if one.level == "error"]
         more = f" ({counted(len(errors) - 1, 'more error')})" if len(errors) > 1 else ""
         wrong = [f"wrong: {shortened(errors[0], _MOST_SAID)}{more}"] if errors else []
         return (*self.said.notes, *([told] if self.letters else []), *wrong)

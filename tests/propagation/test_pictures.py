@@ -119,7 +119,9 @@ def test_the_picture_of_a_check_says_the_first_error_and_how_many_more() -> None
         "addf %e, %e {layout_result_0 = #rows}", "addf %e, %e"
     )
     found = la.check(wrong)
-    errors = [one.finding.message for one in found.mistakes if one.finding.level == "error"]
+    errors = [
+        f"{one.finding.operation} {one.finding.message}" for one in found.mistakes if one.finding.level == "error"
+    ]
     (said,) = (note for note in found.picture().notes if note.startswith("wrong: "))
     assert any(said.startswith(f"wrong: {message[:90]}") for message in errors)
     assert ("more error" in said) == (len(errors) > 1)
