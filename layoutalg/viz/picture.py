@@ -252,10 +252,10 @@ class Picture:
         if example is not None:
             read = example.read(last)
             forms = [*forms[:-1], f"{forms[-1]}; {read}" if read else forms[-1]]
-            crossed = told_of_xor(last[0], example.cells[0]) if alone else []
+            crossed = told_of_xor(last[0], example.cells[0], self.title) if alone else []
             return [*forms, example.told(last)], crossed, [*[[] for _ in grids[len(last) :]], *example.cells]
         (grid,) = last[:1]
-        crossed = told_of_xor(grid) if alone and few else []
+        crossed = told_of_xor(grid, title=self.title) if alone and few else []
         line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone else None
         if line is None:
             return forms, crossed, []

@@ -27,8 +27,8 @@ _BITS, _TRIED, _MEETINGS = 10, 4096, 3
 """Bits of a number that is written out in binary; cells that are tried as an example; sentences about bits that meet."""
 
 
-def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
-    """Sentences about the XORs of a grid: what the title writes, which bits meet, an element; none without XOR.
+def told_of_xor(grid: Grid, preferred: Sequence[int] = (), title: str = "") -> list[str]:
+    """Sentences about the XORs of a grid: what the `title` writes, which bits meet, an element; none without XOR.
 
     The element is one of the `preferred` cells, if one of them shows what an XOR does.
     """
@@ -38,7 +38,7 @@ def told_of_xor(grid: Grid, preferred: Sequence[int] = ()) -> list[str]:
     moves = lowest_moves(grid.layout)[axis]
     name = _word(axis)
     factors = (one for row in grid.layout.dims for one in row if isinstance(one, XorFactor) and len(one.places) > 1)
-    written = next((one for one in factors if str(one) in grid.title), None)
+    written = next((one for one in factors if str(one) in title), None)
     found: list[str] = []
     if written is not None:
         flips = ""
