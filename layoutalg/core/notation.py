@@ -363,7 +363,7 @@ class Distributed:
         """The picture as a matplotlib figure, for a paper (`pip install layoutalg[viz]`); the arguments of `picture`.
 
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").draw().get_size_inches().round(1).tolist()
-        [6.4, 3.4]
+        [6.4, 3.2]
         """
         return self.picture(shape, **options).figure()
 

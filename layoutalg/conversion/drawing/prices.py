@@ -23,9 +23,13 @@ _MOST_WAYS = 3
 def price_panel(plan: ConversionPlan) -> Panel:
     """Bars of the plan's ways, the chosen one first, as long as they cost; what it is for stands in words.
 
-    >>> plan = la.convert("d0 = 2@lane 2@lane:2", "d0 = 2@lane:2 2@lane", level="subgroup")
-    >>> [cell.sentence for cell in price_panel(plan).cells]
-    ['32 issue slots: an exchange in registers and lanes, taken']
+    >>> plan = la.convert("d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg")
+    >>> for cell in price_panel(plan).cells:
+    ...     print(cell.sentence)
+    271 issue slots: an exchange in registers and lanes, taken
+    1280 issue slots: everything goes through shared memory, not taken
+
+    A way alone has no bar: there is nothing to compare it with.
     """
     price = cost_of(plan.target, plan.pressure)
     found = price.parts(plan.programs, plan.workgroups)
