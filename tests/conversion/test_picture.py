@@ -303,6 +303,14 @@ def test_below_an_element_stands_the_lane_that_writes_or_reads_it() -> None:
         assert inside == ["0", lanes[0], "1", lanes[1]]
 
 
+def test_memory_may_end_inside_a_word() -> None:
+    """18 bytes, and of the fifth word two."""
+    picture = la.convert("d0 = 2@lane 3@reg, d1 = 3@sg", "d0 = 2@lane 3@sg, d1 = 3@reg", element_bits=8).picture()
+    assert "18 bytes of shared memory" in picture.svg()
+    written = [one for one in said(dict(picture.views(one_by_one=True))["store"]) if one.startswith("byte 16")]
+    assert [one.endswith("nothing") for one in written] == [False, False, True]
+
+
 def test_the_output_of_a_cell_is_small_however_large_the_conversion() -> None:
     for source, destination, bits in (
         (*PAIRS[4][:2], 32),

@@ -80,9 +80,10 @@ class Side:
     def __init__(self, program: Program, contents: Contents | None, steps: Sequence[Store | Load]) -> None:
         self.program, self.contents, self.steps = program, contents, steps
         self.stores = bool(steps) and isinstance(steps[0], Store)
-        self.owner = np.full(program.slm_bytes, -1, np.int64)
-        self.word = np.full(program.slm_bytes, -1, np.int64)
-        self.touched = np.zeros(program.slm_bytes, np.int64)
+        size = -(-program.slm_bytes // _BYTES) * _BYTES  # whole words
+        self.owner = np.full(size, -1, np.int64)
+        self.word = np.full(size, -1, np.int64)
+        self.touched = np.zeros(size, np.int64)
         self.red: set[int] = set()
         self.worst: tuple[int, int, int] = (1, 0, 0)  # ways, step, subgroup
         shape = program.subgroups, program.lanes
