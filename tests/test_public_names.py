@@ -167,7 +167,7 @@ def test_names_that_people_try_say_what_to_call() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
         layoutalg.no_such_name  # noqa: B018
     with pytest.raises(AttributeError):
-        getattr(layoutalg, "no.such")  # noqa: B009
+        getattr(layoutalg, "no.such")
     with pytest.raises(TypeError, match=r"la.picture\(value, shape\) draws, la.show.describe"):
         layoutalg.show("d0 = 4@lane")
 
