@@ -296,10 +296,8 @@ class TileProduct(Notation):
         >>> TileProduct(16, 16, 32, "bf16", "bf16").subheading()[0]
         'C[16x16] f32 += A[16x32] bf16 * B[32x16] bf16'
         """
-        tiles = "by one core"
-        sizes = (self.m, self.n, self.k)
         return (
-            *product_lines(self.operands(shape, machine), sizes, tiles, in_place=True),
+            *product_lines(self.operands(shape, machine), (self.m, self.n, self.k), "by one core", in_place=True),
             f"{self.op} of LLVM, for chips with {self.feature}",
         )
 

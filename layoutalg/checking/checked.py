@@ -155,9 +155,6 @@ class Check(NotebookAnswer):
     def _text(self) -> str:
         return "\n".join([str(self), *map(str, self.findings)])
 
-    def _drawing(self) -> Graph:
-        return self.picture()
-
     def __str__(self) -> str:
         errors = sum(finding.level == "error" for finding in self.findings)
         warnings = len(self.findings) - errors

@@ -14,12 +14,13 @@ A large tensor's window begins at the first element that is not the same; `start
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from layoutalg.compare.difference import KINDS, Difference
 from layoutalg.compare.owners import Owner, owners_text
 from layoutalg.core.limits import MOST_OWNERS_LISTED
+from layoutalg.viz.borders import rims
 from layoutalg.viz.colours import LEGEND, shade
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, table_panel
@@ -50,13 +51,20 @@ class DifferencePicture(PanelPicture):
         return (*whole, *found.tables())
 
     def subtitle(self) -> str:
-        """What stands in a cell, and which layouts are compared.
+        """Which layouts are compared, what stands in a cell, and one that is not the same.
 
-        >>> la.same("d0 = 4@lane", "d0 = 4@reg").picture(title="one lane").subtitle()
-        'first: d0 = 4@lane; second: d0 = 4@reg; cells: lane:register in the first, below it that in the second'
+        >>> print(la.same("d0 = 4@lane", "d0 = 4@reg").picture(title="one lane").subtitle())
+        first: d0 = 4@lane; second: d0 = 4@reg
+        cells: lane:register in the first, below it that in the second
+        outlined: element (1,), first lane 1, register 0, then lane 0, register 1
         """
         cells = f"cells: {_form(self.difference)} in the first, below it that in the second"
-        return "; ".join([*[self.sides] * bool(self.sides), cells])
+        number = _Window.of(self.difference, self.start).unlike
+        outlined: list[str] = []
+        if number is not None:
+            told = [_told(owners, self.difference) for owners in self.difference.places(number)]
+            outlined = [f"outlined: element {self.difference.element(number)}, first {told[0]}, then {told[1]}"]
+        return "\n".join([*[self.sides] * bool(self.sides), cells, *outlined])
 
     def key(self) -> Sequence[tuple[str, str]]:
         """How many elements there are of each kind."""
@@ -83,7 +91,7 @@ class _Window:
         row, column = divmod(number, size[1])
         most = max(len(_short(owner, found)) for owner in _corners(found)) + 2
         width = max(most, 4) * CHARACTER + 6
-        beside = max(len(_header(found, row)) for row in (0, size[0] - 1)) * CHARACTER + 8
+        beside = max(map(len, (_axes(found)[0], *(_header(found, row) for row in (0, size[0] - 1))))) * CHARACTER + 8
         across = max(int((NARROW - 24 - beside) / width), 1)
         across = min(across, size[1]) if size[1] <= across else 1 << across.bit_length() - 1
         rows = min(size[0], _ROWS)
@@ -106,13 +114,24 @@ class _Window:
         """The cells, as many columns as fit in each table."""
         found: list[Panel] = []
         names = [_header(self.of_all, row) for row in self.rows]
+        (down, named), unlike = _axes(self.of_all), self.unlike
         begin = self.of_all.origins[-1] if self.of_all.origins else 0
         for left in range(self.columns.start, self.columns.stop, self.across):
             columns = range(left, min(left + self.across, self.columns.stop))
             looks = [[self._look(row * self.size[1] + column) for column in columns] for row in self.rows]
-            title = f"{_sides(self.of_all)}" if left == self.columns.start else ""
-            found.append(table_panel(title, [str(c + begin) for c in columns], names, looks, (self.width, _HEIGHT)))
+            across = [str(c + begin) for c in columns]
+            title = "" if self.is_whole or left > self.columns.start else "a part of it, cell by cell"
+            table = table_panel(title, across, names, looks, (self.width, _HEIGHT), corner=down, named=named)
+            numbers = [row * self.size[1] + column for row in self.rows for column in columns]
+            met = [(cell.x, cell.y) for cell, number in zip(table.cells, numbers, strict=True) if number == unlike]
+            found.append(replace(table, lines=(*table.lines, *rims(met, self.width, _HEIGHT))))
         return found
+
+    @property
+    def unlike(self) -> int | None:
+        """The first element that is not the same; None where all are."""
+        numbers = (row * self.size[1] + column for row in self.rows for column in self.columns)
+        return next((number for number in numbers if self.of_all.kinds[number]), None)
 
     def _look(self, number: int) -> Look:
         found = self.of_all
@@ -153,10 +172,11 @@ def _corners(found: Difference) -> list[Owner]:
     return [low, high]
 
 
-def _sides(found: Difference) -> str:
-    rows = ",".join(found.names[:-1])
-    across = f"{''.join(found.names[-1:]) or 1} \N{RIGHTWARDS ARROW}"
-    return f"{rows} \N{DOWNWARDS ARROW}, {across}" if rows else across
+def _axes(found: Difference) -> tuple[str, str]:
+    """What rows and columns count."""
+    rows = ",".join(name for name, n in zip(found.names[:-1], found.shape[:-1], strict=True) if n > 1)
+    columns = "".join(found.names[-1:])
+    return f"{rows} \N{DOWNWARDS ARROW}" * bool(rows), f"{columns} \N{RIGHTWARDS ARROW}" * bool(columns)
 
 
 def _header(found: Difference, row: int) -> str:

@@ -118,9 +118,6 @@ class Same(NotebookAnswer):
             return DifferencePicture((), legal(sides), difference=found, start=at)
         return DifferencePicture((), legal(title), difference=found, start=at, sides=legal(sides))
 
-    def _drawing(self) -> DifferencePicture | None:
-        return self.picture() if self.sides else None
-
 
 def _name(side: Any) -> str:
     return str(side) if isinstance(side, Layout) else f"places of {'x'.join(map(str, side.shape))} elements"

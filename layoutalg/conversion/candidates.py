@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.cost import Cost, cost_of, rank
@@ -69,6 +69,9 @@ from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
+
+if TYPE_CHECKING:
+    from layoutalg.conversion.drawing.ways import WaysPicture
 
 __all__ = [
     "ROW_BY_ROW",
@@ -178,10 +181,18 @@ class Candidates(tuple[Candidate, ...]):
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
+    def picture(self) -> WaysPicture:
+        """The price of each way as a bar.
+
+        >>> la.convert("d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg").candidates.picture().title
+        '3 ways to convert, the best first'
+        """
         from layoutalg.conversion.drawing.ways import ways_picture
 
-        return ways_picture(self)._repr_html_()  # pyright: ignore[reportPrivateUsage]
+        return ways_picture(self)
+
+    def _repr_html_(self) -> str:
+        return self.picture()._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
 class Settings(NamedTuple):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -160,10 +161,9 @@ class ConversionPicture(PanelPicture):
         if not all(map(_fits, pairs)):
             tight = ends_panels(ends, fills, lane, most)
             pairs = tight if all(map(_fits, tight)) else pairs
+        in_rows = all(map(_fits, pairs))
         shown = [
-            in_a_row([before, _ARROW, after], apart=_APART)
-            if all(map(_fits, pairs))
-            else stacked([before, _DOWN, after], 6)
+            in_a_row([before, _ARROW, after], apart=_APART) if in_rows else stacked([before, _DOWN, after], 6)
             for before, after in pairs
         ]
         notes = [*told, *[f"outlined: what {marked} gets, and where it was"] * bool(marked)]
@@ -247,7 +247,7 @@ class ConversionPicture(PanelPicture):
         most = _FEWEST_ACCESSES if rows == _FEWEST_ROWS else MOST_ACCESSES
         often = f" in the first of {rounds} rounds" if rounds > 1 else ""
         size = f"{counted(program.slm_bytes, 'byte')} of shared memory: {BANKS} banks of {BANK_BYTES} bytes"
-        who = "subgroup:lane" if program.subgroups > 1 else "lane"
+        who = "subgroup/lane" if program.subgroups > 1 else "lane"
         barriers = [step for step in program.steps if isinstance(step, Barrier)]
         for verb, side in (("store", memory.stores), ("load", memory.loads)):
             if verb == "load" and barriers:
@@ -270,7 +270,7 @@ class ConversionPicture(PanelPicture):
                 each = f"cells: the element, and below it the {who} that {does} it"
                 if any(step.bits == 8 for one in (memory.stores, memory.loads) for step in one.steps):
                     each = f"cells: the {who} that {does} each byte"
-                each += "; 1:0 is lane 0 of subgroup 1" * (program.subgroups > 1)
+                each += "; 1/0 is lane 0 of subgroup 1" * (program.subgroups > 1)
                 row = f"each row: a word of {BANK_BYTES} bytes in each bank; at its left the number of its first byte"
                 told = told_panel(size, [row, each])
                 drawn.append(stacked([told, memory.panel(name, below, rows)], 4))
@@ -293,6 +293,7 @@ class ConversionPicture(PanelPicture):
     def _repr_html_(self) -> str:
         from layoutalg.viz.stepped import fragment
 
+        @cache
         def small() -> list[tuple[str, list[str]]]:
             return self._parts(self.steps(small=True))
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import cost_of
@@ -37,11 +37,14 @@ from layoutalg.core.errors import ConversionError, DistributionError, LayoutErro
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, as_machine, as_sizes
-from layoutalg.core.notebook import Drawing, NotebookAnswer
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import listed
 from layoutalg.hardware.chips import target_info
 from layoutalg.notations import has_value, value_of
+
+if TYPE_CHECKING:
+    from layoutalg.conversion.drawing.ways import PricePicture
 
 __all__ = ["DEFAULT_CHIP", "Price", "price", "redundant"]
 
@@ -85,9 +88,16 @@ class Price(NotebookAnswer):
     def __str__(self) -> str:
         return "; ".join((self.text, *self.assumptions))
 
-    def _drawing(self) -> Drawing | None:
+    def picture(self) -> PricePicture:
+        """The price as a bar of its parts.
+
+        Raises `ConversionError` for a conversion without a price, or that costs nothing.
+
+        >>> price("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg").picture().title
+        'd0 = 16@reg, d1 = 16@lane to d0 = 16@lane, d1 = 16@reg'
+        """
         if not self.slots:
-            return None
+            raise ConversionError(f"{self.text}: there is nothing to draw")
         from layoutalg.conversion.drawing.ways import price_picture
 
         return price_picture(self.plan)

@@ -1,7 +1,7 @@
 """A matrix product in words: its equation, and what is summed over, as a picture of its operands says them.
 
 >>> equation(la.parse("dpas.f16.f16.f32").operands())
-'D[8x16] f32 = A[8x16] f16 * B[16x16] f16 + C; D is held as C is'
+'D[8x16] f32 = A[8x16] f16 * B[16x16] f16 + C; D has the layout of C'
 
 What a product reads beside A, B and C stands where it is used: scale factors (SFA, SFB) at the operand that they scale, the
 metadata of a sparse A (E) behind it.
@@ -40,7 +40,7 @@ def equation(operands: Sequence[Operand], *, in_place: bool = False, sparse: boo
     )
     if in_place:
         return f"{written['C']} += {a} * {written['B']}"
-    return f"D{written['C'][1:]} = {a} * {written['B']} + C; D is held as C is"
+    return f"D{written['C'][1:]} = {a} * {written['B']} + C; D has the layout of C"
 
 
 def product_lines(

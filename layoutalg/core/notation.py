@@ -437,14 +437,16 @@ def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | N
 
 
 def one_operand(
-    name: object, layout: Any, tile: tuple[int, ...] | None = None, *, reading: tuple[str, ...] = ()
+    name: Any, layout: Any, tile: tuple[int, ...] | None = None, *, sized: bool = False, reading: tuple[str, ...] = ()
 ) -> tuple[Operand, ...]:
-    """The operands of a value that has one layout.
+    """The operands of a value that has one layout; `sized` if its name is to say the tensor's shape too.
 
-    >>> one_operand("it", Layout.parse("d0 = 4@lane"))[0].name
-    'it'
+    >>> [one_operand("it", Layout.parse(text), sized=True)[0].name for text in ("d0 = 4@lane", "d0 = 4@reg, d1 = 8@lane")]
+    ['it, 4 elements', 'it, 4x8']
     """
-    return (Operand(str(name), layout, tile, reading=reading),)
+    shape = "x".join(map(str, layout.shape)) + " elements" * (layout.rank == 1)
+    named = f"{name}, {shape}" if sized and layout.rank else str(name)
+    return (Operand(named, layout, tile, reading=reading),)
 
 
 def product_operands(

@@ -1,6 +1,6 @@
 """Answers in a notebook: the text that `print` gives, and above it the picture where there is one.
 
-A class of answers says its text with `str`, and `_drawing` where it has a picture. Text is escaped, and takes the colours of
+A class of answers says its text with `str`, and has `picture()` where there is one. Text is escaped, and takes the colours of
 the page, light or dark:
 
 >>> class Answer(NotebookAnswer):
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 from itertools import accumulate
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_CELL_LETTERS, MOST_NOTEBOOK_LETTERS
@@ -47,6 +47,13 @@ class Drawing(Protocol):
     """A picture: what a notebook shows of it."""
 
     def _repr_html_(self) -> str: ...
+
+
+@runtime_checkable
+class Pictured(Protocol):
+    """What has a picture; a `LayoutError` says that this one has none."""
+
+    def picture(self) -> Drawing: ...
 
 
 def told_text(text: str) -> str:
@@ -150,14 +157,9 @@ class NotebookAnswer:
         """What stands below the picture."""
         return str(self)
 
-    def _drawing(self) -> Drawing | None:
-        """The picture; None (or a `LayoutError`) where there is none."""
-        return None
-
     def _repr_html_(self) -> str:
         told = told_text(self._text())
         try:
-            drawing = self._drawing()
-            return told if drawing is None else drawing._repr_html_() + told  # pyright: ignore[reportPrivateUsage]
+            return self.picture()._repr_html_() + told if isinstance(self, Pictured) else told  # pyright: ignore[reportPrivateUsage]
         except LayoutError:
             return told

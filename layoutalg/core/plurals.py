@@ -8,6 +8,13 @@ from __future__ import annotations
 
 __all__ = ["counted", "spoken"]
 
+_SPOKEN = {
+    "sg": "subgroup",
+    "reg": "register",
+    "tmem_lane": "tensor memory lane",
+    "tmem_column": "tensor memory column",
+}
+
 
 def counted(count: int, what: str) -> str:
     """A number of things, in words."""
@@ -16,4 +23,4 @@ def counted(count: int, what: str) -> str:
 
 def spoken(axis: str) -> str:
     """An axis in words."""
-    return {"sg": "subgroup", "reg": "register"}.get(axis, axis)
+    return _SPOKEN.get(axis, axis)

@@ -21,7 +21,7 @@ from layoutalg.core.factors import Factor, XorFactor, xor_factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_ENTRIES, MOST_SWIZZLED
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notebook import Drawing, NotebookAnswer
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import found_whole
 
@@ -80,9 +80,6 @@ class Swizzle(NotebookAnswer):
             for low in (self.base + self.shift, self.base)
         ]
         return f"{self}: of an address, bits {bits[0]} are XORed onto bits {bits[1]}"
-
-    def _drawing(self) -> Drawing:
-        return self.picture()
 
     def picture(self) -> Picture:
         """The addresses of one period, as many in a row as the swizzle shifts by.

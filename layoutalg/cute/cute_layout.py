@@ -53,7 +53,7 @@ from layoutalg.core.notation import (
 from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.cute.bases import ScaledBasis, Stride
-from layoutalg.cute.in_words import layout_in_words
+from layoutalg.cute.in_words import innermost, layout_in_words
 from layoutalg.cute.nested_tuples import (
     IntTuple,
     StrideTuple,
@@ -181,7 +181,7 @@ class CuteLayout(Notation):
         if machine is not None and set(found.axes) & set(MACHINE):
             found = cover(found, as_machine(machine), self)
         told = layout_in_words(self.shape, self.stride, self.swizzle) if found.codomain == ("addr",) else ()
-        return one_operand(self, found, reading=told)
+        return one_operand(self, found, innermost(self.shape) if told else None, reading=told)
 
     def _reading(self, shape: Sequence[int] | None, machine: Machine | None) -> Reading:
         sizes = None if shape is None else as_sizes(shape)

@@ -1,6 +1,6 @@
 """A CuTe layout in words: how nested modes count, what a coordinate adds up to, and which bits a swizzle XORs.
 
->>> print(sum_in_words((1, (0, 2)), (2, (2, 3)), (8, (1, 16))))
+>>> print(sum_in_words((1, (0, 2)), (8, (1, 16))))
 (1,(0,2)) -> 1*8 + 0*1 + 2*16 = 40
 >>> print(swizzle_in_words((3, 2, 3)))
 Sw<3,2,3>: offset bits 5-7 (yyy) XOR into bits 2-4 (zzz)
@@ -11,12 +11,11 @@ Sw<3,2,3>: offset bits 5-7 (yyy) XOR into bits 2-4 (zzz)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import Any, cast
 
-from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, tuple_text
+from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, compact_strides, index_of, leaves_of, tuple_text
 
-__all__ = ["coordinate_of", "layout_in_words", "sum_in_words", "swizzle_in_words"]
+__all__ = ["coordinate_of", "innermost", "layout_in_words", "sum_in_words", "swizzle_in_words"]
 
 
 def layout_in_words(shape: IntTuple, stride: StrideTuple, swizzle: tuple[int, int, int] | None) -> tuple[str, ...]:
@@ -31,11 +30,24 @@ def layout_in_words(shape: IntTuple, stride: StrideTuple, swizzle: tuple[int, in
             found.append(f"{told}: {leaves[0] + 1} is {at}")
     if found and swizzle is None:
         ones = [min(1, n - 1) for n, _ in leaves_of(shape, stride)]
-        left = iter(ones)
-        element = [_index([next(left) for _ in _sizes(mode)], _sizes(mode)) for mode in modes]
-        told = sum_in_words(coordinate_of(iter(ones), shape), shape, stride)
+        coordinate = coordinate_of(iter(ones), shape)
+        parts = zip(coordinate if isinstance(coordinate, tuple) else (coordinate,), modes, strict=True)
+        element = [index_of(x, mode, compact_strides(mode, 1)[0]) for x, mode in parts]
+        told = sum_in_words(coordinate, stride)
         found += [f"element ({', '.join(map(str, element))}): {told}"] * bool(told)
     return (*found, *([swizzle_in_words(swizzle)] if swizzle and swizzle[0] else []))
+
+
+def innermost(shape: IntTuple) -> tuple[int, ...] | None:
+    """The block that the innermost of nested modes make, to draw; None where none are nested.
+
+    >>> innermost(((4, 8), 2)), innermost((8, 4))
+    ((4, 2), None)
+    """
+    modes: tuple[Any, ...] = shape if isinstance(shape, tuple) else (shape,)
+    inner = [next((n for n in sizes if n > 1), 1) for sizes in map(_sizes, modes)]
+    whole = [prod(_sizes(mode)) for mode in modes]
+    return tuple(inner) if inner != whole else None
 
 
 def coordinate_of(digits: Iterator[int], shape: IntTuple) -> IntTuple:
@@ -47,15 +59,14 @@ def coordinate_of(digits: Iterator[int], shape: IntTuple) -> IntTuple:
     return tuple([coordinate_of(digits, one) for one in shape]) if isinstance(shape, tuple) else next(digits)
 
 
-def sum_in_words(coordinate: IntTuple, shape: IntTuple, stride: StrideTuple) -> str:
+def sum_in_words(coordinate: IntTuple, stride: StrideTuple) -> str:
     """What the digits of a coordinate count, each times its stride, and their sum; empty for steps along coordinates."""
-    strides = [s for _, s in leaves_of(shape, stride)]
-    whole: list[int] = [s for s in strides if isinstance(s, int)]
-    if len(whole) < len(strides):
+    steps = leaves_of(coordinate, stride)
+    if not all(isinstance(s, int) for _, s in steps):
         return ""
-    steps = [*zip(_sizes(coordinate), whole, strict=True)]
-    told = " + ".join(f"{digit}*{s}" if s >= 0 else f"{digit}*({s})" for digit, s in steps)
-    return f"{tuple_text(coordinate)} -> {told} = {sum(digit * s for digit, s in steps)}"
+    whole = cast("list[tuple[int, int]]", steps)
+    told = " + ".join(f"{digit}*{s}" if s >= 0 else f"{digit}*({s})" for digit, s in whole)
+    return f"{tuple_text(coordinate)} -> {told} = {sum(digit * s for digit, s in whole)}"
 
 
 def swizzle_in_words(swizzle: tuple[int, int, int]) -> str:
@@ -66,11 +77,3 @@ def swizzle_in_words(swizzle: tuple[int, int, int]) -> str:
         for low in (base + max(0, shift), base - min(0, shift))
     )
     return f"Sw<{bits},{base},{shift}>: offset {read} (yyy) XOR into {changed} (zzz)"
-
-
-def _sizes(mode: IntTuple) -> list[int]:
-    return [one for part in mode for one in _sizes(part)] if isinstance(mode, tuple) else [mode]
-
-
-def _index(digits: list[int], sizes: list[int]) -> int:
-    return sum(digit * prod(sizes[:i]) for i, digit in enumerate(digits))

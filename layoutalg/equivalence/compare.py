@@ -111,13 +111,21 @@ class Kept(NotebookAnswer):
     """The first version."""
     target: str = field(default="pvc", repr=False, compare=False)
 
-    def _drawing(self) -> Graph | None:
+    def picture(self) -> Graph:
+        """The first version, with what differs first.
+
+        Raises `LayoutError` for a result without its modules.
+
+        >>> Kept(None, None, (), ()).picture()
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: two versions that were compared without their modules have no picture
+        """
         if self.before is None:
-            return None
+            raise LayoutError("two versions that were compared without their modules have no picture")
         from layoutalg.flow.picture import Said, flow_graph
 
         if self.is_kept:
-            told = f"both leave the same numbers in every argument, in {counted(self.draws, 'draw')}"
+            told = f"both leave the same numbers in every argument, in {counted(self.draws, 'draw')} of their values"
             said = Said("two versions, which compute the same", (told,))
         else:
             culprit = self.culprit

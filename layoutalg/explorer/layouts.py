@@ -101,14 +101,14 @@ def picture_asked(asked: Question, value: Distributed, shape: Sequence[int] | No
 def drawn(picture: Picture, phone: bool = False) -> dict[str, Any]:
     """A picture as SVG and as data: each cell with its place, its element and what is said of it, and what is marked with it.
 
-    It outlines nothing: the page outlines the lane that is chosen. It is as wide as it is, and the page scrolls; for a `phone`
+    It outlines no lane: the page outlines the one that is chosen. It is as wide as it is, and the page scrolls; for a `phone`
     it is folded and paged to 400 pixels.
     """
     from layoutalg.viz.page import marked
     from layoutalg.viz.svg import svg_document
     from layoutalg.viz.tooltips import elements_of
 
-    picture = replace(picture, paged=phone, example=False)
+    picture = replace(picture, paged=phone, example=picture.by == "bank")
     with about("direction"):
         scene = picture.scene()
     groups, members = marked(scene)

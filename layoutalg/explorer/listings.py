@@ -46,8 +46,8 @@ def algebra(asked: Question) -> dict[str, Any]:
 
 
 def _drawn(layout: Any) -> dict[str, Any]:
-    """A layout of CuTe as a picture of memory."""
-    return pictured(lambda: drawn(layout.read_as("memory").picture()))
+    """A layout of CuTe as a picture of its numbers."""
+    return pictured(lambda: drawn(layout.read_as("memory").picture(colour="addr")))
 
 
 def instructions(asked: Question) -> dict[str, Any]:

@@ -86,9 +86,6 @@ class PackedGemm(NotebookAnswer):
 
         return packed_picture(self, options)
 
-    def _drawing(self) -> Picture:
-        return self.picture()
-
     @property
     def dpas(self) -> Dpas:
         """The matrix instruction.

@@ -171,7 +171,8 @@ def workgroup_panel(plan: Gemm, right: str = "B") -> Panel:
     needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of {right}"
     notes = (
         "sg n: subgroup n; rows and columns: of the workgroup's C",
-        f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items; {needs}",
+        f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items",
+        needs,
     )
     title = f"inside workgroup 0,0: {rows}x{columns} subgroups"
     key = first_key("subgroup 0", "", "subgroups", right)

@@ -112,9 +112,9 @@ def plan_gemm(
 lda = 56 would fit'
     """
     check_names("plan_gemm", options, AnyTargetOptions)
-    target = chip_name(_target_of(target, chip))
+    target = _target_of(target, chip)
     chosen = part(TilingOptions, options)
-    if isinstance(target, str) and target in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(target, str) and chip_name(target) in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
         for name, given in chosen.items():
             if given is not None:
                 raise PlanError(

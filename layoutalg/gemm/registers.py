@@ -49,11 +49,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
-from layoutalg.core.notebook import Drawing, NotebookAnswer
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
@@ -63,6 +64,9 @@ from layoutalg.gemm.sharing import lines_of_lanes
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.gemm.turning import ROW_BYTES, share_bytes, turns
 from layoutalg.hardware import target_info, xe_chip
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.register_picture import RegisterPicture
 
 __all__ = ["Registers", "payloads", "registers"]
 
@@ -105,7 +109,12 @@ class Registers(NotebookAnswer):
     asked: int = 1
     most_written: int = 512
 
-    def _drawing(self) -> Drawing:
+    def picture(self) -> RegisterPicture:
+        """What the registers are for, as a bar.
+
+        >>> Registers(16, 16, 64, 16, 6, 128).picture().title
+        'the registers of a subgroup'
+        """
         from layoutalg.gemm.register_picture import RegisterPicture
 
         return RegisterPicture((), "the registers of a subgroup", needed=self)

@@ -6,8 +6,8 @@ shows the step block by block.
 >>> from layoutalg.gemm import plan_gemm
 >>> plan = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 2), registers=256)
 >>> [step.title for step in steps(plan)]  # doctest: +NORMALIZE_WHITESPACE
-['1 prefetch: the cache lines that each lane asks for', '2 loads: 2 block messages into registers',
- '3 products: 8 dpas of 8x16x16', '4 after the last step: 4 stores']
+['1. prefetch: the cache lines that each lane asks for', '2. loads: 2 block messages into registers',
+ '3. products: 8 dpas of 8x16x16', '4. after the last step: 4 stores']
 """
 
 from __future__ import annotations
@@ -231,7 +231,12 @@ def _asked(plan: Gemm, name: str) -> str:
 
 
 def at_the_end(plan: Gemm) -> tuple[str, ...]:
-    """What is done with C after the last step."""
+    """What is done with C after the last step, and how it is stored."""
+    return ("after the last step: " + ", ".join([*_done_to_c(plan), _stored(plan)]),)
+
+
+def _done_to_c(plan: Gemm) -> list[str]:
+    """What is done with C before it is stored."""
     problem = plan.problem
     told = [f"times {problem.alpha:g}"] * (problem.alpha != 1) + [f"plus {problem.beta:g} C"] * (problem.beta != 0)
     told += [f"scale by {side}" for side in problem.scaled] + [f"plus the bias of its {problem.bias}"] * (
@@ -239,8 +244,7 @@ def at_the_end(plan: Gemm) -> tuple[str, ...]:
     )
     told += [name for name in (problem.activation, problem.epilogue) if name is not None]
     element = plan.element_of("C")
-    told += [f"rounded to {element}"] * (element != plan.accumulator)
-    return ("after the last step: " + ", ".join([*told, _stored(plan)]),)
+    return told + [f"rounded to {element}"] * (element != plan.accumulator)
 
 
 def _stored(plan: Gemm) -> str:
@@ -267,9 +271,9 @@ def _prefetch(plan: Gemm, number: int) -> Panel:
             f"work-item w of {plan.workgroup[0]} asks for line w, "
             + (f"then w + {plan.workgroup[0]}, ..." if shares.rounds > 1 else "if there is one"),
         )
-        return told_panel(f"{number} prefetch: the cache lines that each lane asks for", notes)
+        return told_panel(f"{number}. prefetch: the cache lines that each lane asks for", notes)
     note = "cells: sg n, the subgroup that asks for this block, which comes into the cache"
-    panels = [told_panel(f"{number} prefetch: the blocks that each subgroup asks for", [note])]
+    panels = [told_panel(f"{number}. prefetch: the blocks that each subgroup asks for", [note])]
     message = 0
     for shares in shared_rounds(*asked):
         first = 0
@@ -318,9 +322,9 @@ def _loads(plan: Gemm, number: int) -> Panel:
     for i, j in product(range(rows), range(columns)):
         sentence = f"accumulators of rows {spans(block_rows)(i)}, columns {spans(block_columns)(j)}; {deep} dpas each"
         looks["C"][i, j] = Look(PALE, "stays", sentence)
-    notes = ["cells, and their colours: the load that brings this block into registers; C stays there"]
+    notes = ["cells and colours: the load that brings this block into registers; C stays"]
     notes += [f"{name}: {_brought(plan, name)}" for name in "AB"] + _GATED * plan.problem.gated
-    title = f"{number} loads: {counted(len(plan.messages), 'block message')} into registers"
+    title = f"{number}. loads: {counted(len(plan.messages), 'block message')} into registers"
     return _product(plan, title, notes, looks)
 
 
@@ -342,7 +346,7 @@ def products_frame(plan: Gemm, number: int, right: str = "B") -> Panel:
         for name, fragment in zip(("A", right, "C"), plan.fragments, strict=True)
     ]
     notes += _GATED * plan.problem.gated
-    title = f"{number} products: {plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}"
+    title = f"{number}. products: {plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}"
     key = first_key("block 0", "the first dpas" * (plan.tile.k > unit.k), "blocks", right)
     return _product(plan, title, notes, looks, key, right)
 
@@ -371,4 +375,4 @@ def stores_frame(plan: Gemm, number: int) -> Panel:
     blocks = Blocks(plan.operands()[2], fragment.block)
     axes = Axis.of(blocks.counts[0], CELL_HEIGHT), Axis.within(blocks.counts[1], _WIDE, INNER - 90)
     table = cut_table(*axes, lambda i, j: blocks.look((i, j), PALE), fragment.block)
-    return headed(f"{number} after the last step: {_stored(plan)}", [REGISTERS, *at_the_end(plan)], (), table)
+    return headed(f"{number}. after the last step: {_stored(plan)}", [REGISTERS, *_done_to_c(plan)], (), table)

@@ -31,7 +31,7 @@ which lanes they serve together); Intel publishes none, and 32 is assumed. What 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import PlanError
@@ -72,6 +72,19 @@ class SurfaceLimits:
         return max(1, 32 // whole_number(bits, "bits =", 1))
 
 
+_SAID = {
+    "name": "the chip",
+    "subgroup_size": "lanes of a subgroup",
+    "grf_bytes": "bytes of a register; 0: not said",
+    "grf_count": "registers of a thread",
+    "slm_bytes": "bytes of shared memory of a workgroup",
+    "banks": "banks of shared memory",
+    "cluster": "workgroups that reach each other's shared memory",
+    "asked_sizes": "lanes that a kernel may ask for",
+}
+"""What stands in the table of a chip, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class TargetInfo:
     """A chip: lanes per subgroup, registers per hardware thread, its 2D block messages, and its shared memory.
@@ -98,8 +111,7 @@ class TargetInfo:
     asked_sizes: tuple[int, ...] = ()
 
     def _repr_html_(self) -> str:
-        known = [(one.name, getattr(self, one.name)) for one in fields(self) if one.name not in ("surface", "blocks")]
-        return table(["", "value"], known)
+        return table(["", "value", "of what"], [(name, getattr(self, name), what) for name, what in _SAID.items()])
 
     @property
     def grf_most(self) -> int:

@@ -228,11 +228,11 @@ class Instruction(Notation):
 
         >>> from layoutalg.instructions import instruction
         >>> print(*instruction("mma.m16n8k16.f32.f16.f16.f32").subheading(), sep="\\n")
-        D[16x8] f32 = A[16x16] f16 * B[16x8] f16 + C; D is held as C is
+        D[16x8] f32 = A[16x16] f16 * B[16x8] f16 + C; D has the layout of C
         M = 16, N = 8, K = 16 (summed over); by the 32 lanes of a warp
-        SM80_16x8x16_F32F16F16F32_TN, on sm_80 to sm_121
+        also SM80_16x8x16_F32F16F16F32_TN, on sm_80 to sm_121
         """
-        named = f"{self}, " * (self.heading() != str(self))
+        named = f"also {self}, " * (self.heading() != str(self))
         where = f"{named}on {chips_text(self.chips)}"
         if not self.shape:
             return (where,)
@@ -265,7 +265,7 @@ class Instruction(Notation):
         """Who executes it, in words."""
         lanes = f"{self.lanes} lanes of a {_GROUPS.get(self.vendor, 'subgroup')}"
         if self.threads > self.lanes:
-            return f"by {self.threads // self.lanes} warps of {self.lanes} lanes"
+            return f"by {self.threads // self.lanes} warps (subgroups) of {self.lanes} lanes"
         if self.family == "tcgen05.mma":
             return "started by one thread" + ", for two SMs" * (self.threads > 1)
         return f"by the {lanes}" if self.threads > 1 else "each lane has its own"

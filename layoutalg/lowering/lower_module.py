@@ -99,9 +99,17 @@ class Lowered(NotebookAnswer):
     """What was lowered; a notebook shows its picture."""
     target: str = field(default="pvc", repr=False, compare=False)
 
-    def _drawing(self) -> Graph | None:
+    def picture(self) -> Graph:
+        """What was lowered: what a lane holds, each exchange, and why something was not lowered.
+
+        Raises `LayoutError` for a result without its source.
+
+        >>> Lowered(None, (), ()).picture()
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: a lowered module without its source has no picture
+        """
         if self.source is None:
-            return None
+            raise LayoutError("a lowered module without its source has no picture")
         from layoutalg.flow.picture import Said, flow_graph
 
         unasked = [one for one in self.exchanges if not one.written]
@@ -110,12 +118,22 @@ class Lowered(NotebookAnswer):
         boxes = {one.place: f"exchange: {one.plan.kind}" for one in self.exchanges if one.place is not None}
         wrong = {(one.place, ""): one for one in self.findings if one.level == "error"}
         boxes |= {place: shortened(one.message, _MOST_IN_BOX) for (place, _), one in wrong.items() if place is not None}
-        lowered = self.module is not None
-        said = Said("lowered to lanes" if lowered else "not lowered", tuple(notes if lowered else ()), boxes, held=True)
+        if self.module is None:
+            heading, notes = "not lowered", []
+        elif self._kept:
+            heading, notes = "not lowered", [f"{one.operation} {one.message}" for one in self._kept[:1]]
+        else:
+            heading = "lowered to lanes"
+        said = Said(heading, tuple(notes), boxes, held=True)
         return flow_graph(self.source, self.target, mistakes=wrong, said=said)
 
+    @property
+    def _kept(self) -> list[Finding]:
+        """The functions that stay as they are, where nothing shows that others were lowered."""
+        return [one for one in self.findings if one.rule == "lower.kernel" and not self.exchanges]
+
     def _summary(self) -> str:
-        if self.module is None:
+        if self.module is None or self._kept:
             return f"not lowered: {counted(len(self.findings), 'finding')}"
         return f"lowered, {counted(len(self.exchanges), 'exchange')}"
 

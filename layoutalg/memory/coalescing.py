@@ -11,20 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.core.notebook import Drawing, NotebookAnswer
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of
 from layoutalg.memory.asked import distributions, element_size
 from layoutalg.memory.conflicts import changes, in_chunks, instructions_text
+
+if TYPE_CHECKING:
+    from layoutalg.memory.line_picture import LinePicture
 
 __all__ = ["Access", "Coalescing", "coalescing"]
 
@@ -61,9 +64,16 @@ class Coalescing(NotebookAnswer):
     access: Access | None = field(default=None, repr=False, compare=False)
     """The instruction that touches the most lines, for the picture."""
 
-    def _drawing(self) -> Drawing | None:
+    def picture(self) -> LinePicture:
+        """The cache lines that one access touches, and the lanes that ask for their bytes.
+
+        Raises `LayoutError` for figures without their access.
+
+        >>> coalescing("d0 = 32@lane").picture().title
+        'the cache lines that one access touches'
+        """
         if self.access is None:
-            return None
+            raise LayoutError("figures of coalescing without their access have no picture")
         from layoutalg.memory.line_picture import LinePicture
 
         return LinePicture((), "the cache lines that one access touches", access=self.access)

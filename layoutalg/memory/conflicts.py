@@ -29,22 +29,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.banks import BANK_BYTES, BANKS
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SORTED as _CHUNK
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.core.notebook import Drawing, NotebookAnswer
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
 from layoutalg.memory.asked import distributions, element_size
+
+if TYPE_CHECKING:
+    from layoutalg.memory.picture import BankPicture
 
 __all__ = [
     "Accesses", "Banks", "Conflicts", "accesses_of", "bank_conflicts", "changes", "conflicts_of", "count_conflicts",
@@ -113,9 +116,16 @@ class Conflicts(NotebookAnswer):
     asked: tuple[Layout, Memory | None, Banks, int | None] | None = field(default=None, repr=False, compare=False)
     """What `bank_conflicts` was asked: the layout, the memory, its banks and the elements of an access."""
 
-    def _drawing(self) -> Drawing | None:
+    def picture(self) -> BankPicture:
+        """The banks that lanes access, and the lanes that meet in one.
+
+        Raises `LayoutError` for figures without their access.
+
+        >>> bank_conflicts("d0 = 32@lane").picture().title
+        'bank conflicts of d0 = 32@lane'
+        """
         if self.asked is None:
-            return None
+            raise LayoutError("figures of bank conflicts without their access have no picture")
         from layoutalg.memory.picture import bank_picture
 
         tensor, memory, (banks, width, bits), vector = self.asked

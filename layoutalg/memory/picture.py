@@ -24,17 +24,20 @@ from layoutalg.core.banks import BANK_BYTES, BANKS, served
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PHASES
-from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notation import Distributed, Machine, Operand
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.memory.addresses import Addresses, Memory, memory_text
 from layoutalg.memory.asked import distributions
 from layoutalg.memory.conflicts import Accesses, Banks, accesses_of, conflicts_of
+from layoutalg.memory.swizzles import BestSwizzle
 from layoutalg.viz.borders import rims
 from layoutalg.viz.copies import several
+from layoutalg.viz.grid import tensor_grid
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import DARK, MARKED, PALE, Look, Panel, stacked, table_panel, told_panel
 from layoutalg.viz.svg import legal
+from layoutalg.viz.xors import bits_that_meet
 
 __all__ = ["BankPicture", "bank_picture"]
 
@@ -51,11 +54,12 @@ class BankPicture(PanelPicture):
     """The accesses of a layout to one memory or two, bank by bank."""
 
     hardware: Banks = field(kw_only=True)
-    sides: tuple[tuple[str, Accesses], ...] = field(kw_only=True)
+    sides: tuple[tuple[str, Accesses, tuple[str, ...]], ...] = field(kw_only=True)
+    """Of each memory its name, its accesses, and how a swizzle makes addresses."""
 
     def panels(self) -> Sequence[Panel]:
         """A panel for each memory."""
-        return [self._side(name, accesses) for name, accesses in self.sides]
+        return [self._side(*side) for side in self.sides]
 
     def subtitle(self) -> str:
         """What a cell is, and what a cycle serves."""
@@ -68,7 +72,7 @@ class BankPicture(PanelPicture):
         """The colours."""
         return [("served at once", DARK), ("has waited: its bank was busy", MARKED), ("idle bank", PALE)]
 
-    def _side(self, name: str, accesses: Accesses) -> Panel:
+    def _side(self, name: str, accesses: Accesses, swizzled: Sequence[str]) -> Panel:
         """The instruction that takes longest, a row for each cycle; lanes that meet as those before them did are told."""
         waited = accesses.cycles(self.hardware.banks)
         worst = int(waited.sum((1, 2)).argmax())
@@ -115,7 +119,7 @@ class BankPicture(PanelPicture):
         of = f" of subgroup {worst}" if len(waited) > 1 else ""
         title = f"instruction {instruction}{of}: {counted(sum(cycles), 'cycle')}"
         size = accesses.vector * self.hardware.element_bytes
-        first_told = [f"{counted(together, 'lane')} of {counted(size, 'byte')} together"]
+        first_told = [f"{counted(together, 'lane')} at a time, {counted(size, 'byte')} each"]
         nothing: tuple[int, dict[int, list[int]]] = (0, {})
         meets, words = max(enumerate(phases[0][:_MOST_BANKS]), key=lambda one: len(one[1]), default=nothing)
         if len(words) > 1:
@@ -135,7 +139,7 @@ class BankPicture(PanelPicture):
             ]
             corners = [(_WIDE * (meets - left) + table.cells[0].x, _HIGH * at + table.cells[0].y) for at in met]
             tables.append(replace(table, lines=(*table.lines, *rims(corners, _WIDE, _HIGH))))
-        told_panels = told_panel(name, [str(conflicts_of(accesses, self.hardware))])
+        told_panels = told_panel(name, [*swizzled, str(conflicts_of(accesses, self.hardware))])
         below = [told_panel("", notes)] if notes else []
         return stacked([told_panels, told_panel(title, first_told), *tables, *below], 6)
 
@@ -177,7 +181,8 @@ def bank_picture(
     hardware = Banks.checked(banks, width, element_bits)
     tensor = distributions((layout,), shape, machine, "counting accesses")[0]
     after = accesses_of(tensor, memory, hardware, vector)
-    sides = [("after: " + _name(memory, tensor), after)]
+    swizzled = _swizzled(memory)
+    sides = [("after: " + _name(memory, tensor), after, swizzled)]
     try:
         first = accesses_of(tensor, before, hardware, vector)
     except ConversionError:
@@ -185,9 +190,9 @@ def bank_picture(
             raise
         first = after  # row-major memory has no accesses that wide
     if np.array_equal(first.words, after.words):
-        sides = [(_name(memory, tensor), after)]
+        sides = [(_name(memory, tensor), after, swizzled)]
     else:
-        sides.insert(0, ("before: " + _name(before, tensor), first))
+        sides.insert(0, ("before: " + _name(before, tensor), first, _swizzled(before)))
     named = f"bank conflicts of {tensor}" if title is None else title
     return BankPicture((), legal(named), hardware=hardware, sides=tuple(sides))
 
@@ -196,3 +201,12 @@ def _name(memory: Memory | None, tensor: Layout) -> str:
     if memory is None:
         return f"row-major {'x'.join(map(str, tensor.shape))}"
     return "what best_swizzle found" if isinstance(memory, Addresses) else memory_text(memory)
+
+
+def _swizzled(memory: Memory | None) -> tuple[str, ...]:
+    """How what `best_swizzle` found makes addresses: which bits are XORed, or how far rows are padded."""
+    if not isinstance(memory, BestSwizzle):
+        return ()
+    if memory.padding:
+        return (f"rows of {counted(memory.shape[-1], 'element')}, {memory.padding} more behind each as padding",)
+    return (*bits_that_meet(tensor_grid(Operand("memory", memory.memory), 1, 1)),)

@@ -11,7 +11,7 @@ The writer has the column's bits in lanes, the reader the row's, so bank = colum
 
 >>> best = best_swizzle(Layout.parse("d0 = 4@sg, d1 = 4@lane"), Layout.parse("d0 = 4@lane, d1 = 4@sg"), banks=4)
 >>> print(best)
-4 x 4 elements of 32 bits, accesses of 1 in common
+4 x 4 elements of 32 bits, at least 1 in each access
 address bit 0 = d0 bit 0 ^ d1 bit 0
 address bit 1 = d0 bit 1 ^ d1 bit 1
 address bit 2 = d0 bit 0
@@ -28,7 +28,7 @@ that costs least.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +74,13 @@ class BestSwizzle(NotebookAnswer, Addresses):
     read: Conflicts
     padding: int = 0
 
-    def _drawing(self) -> Picture:
-        return self.memory.picture()
+    def picture(self) -> Picture:
+        """The memory as the swizzle fills it, coloured by bank.
+
+        >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).picture().by
+        'bank'
+        """
+        return replace(self.memory.picture(), example=False)  # what is read at once, the text says
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,7 +136,7 @@ class BestSwizzle(NotebookAnswer, Addresses):
         """The addresses and the costs in words.
 
         >>> print(best_swizzle(Layout.parse("d0 = 2@reg, d1 = 3@lane"), Layout.parse("d0 = 2@reg, d1 = 3@lane")).text)
-        2 x 3 elements of 32 bits, accesses of 1 in common
+        2 x 3 elements of 32 bits, at least 1 in each access
         no bits to XOR (not all in powers of two): row by row, 0 elements of padding after each row of 3
         write: 2 instructions of 1 x 32 bits per lane, 2 cycles: conflict-free
         read: 2 instructions of 1 x 32 bits per lane, 2 cycles: conflict-free
@@ -143,7 +148,7 @@ class BestSwizzle(NotebookAnswer, Addresses):
             where = (
                 f"no bits to XOR (not all in powers of two): row by row, {self.padding} elements of padding after {row}"
             )
-        head = f"{sizes} elements of {self.write.element_bits} bits, accesses of {self.vector} in common"
+        head = f"{sizes} elements of {self.write.element_bits} bits, at least {self.vector} in each access"
         return "\n".join(line for line in (head, where, f"write: {self.write}", f"read: {self.read}") if line)
 
     def __str__(self) -> str:
@@ -174,7 +179,7 @@ def best_swizzle(
 
     >>> write, read = Layout.parse("d0 = 8@reg, d1 = 2@reg:8 8@lane"), Layout.parse("d0 = 8@lane, d1 = 16@reg")
     >>> print(best_swizzle(write, read, banks=8))
-    8 x 16 elements of 32 bits, accesses of 2 in common
+    8 x 16 elements of 32 bits, at least 2 in each access
     address bit 0 = d1 bit 3
     address bit 1 = d1 bit 0
     address bit 2 = d0 bit 0 ^ d1 bit 1

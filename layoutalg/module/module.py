@@ -323,9 +323,6 @@ class Module(NotebookAnswer):
 
         return flow_graph(self, target_info(meant_chip(self, None)).name, function)
 
-    def _drawing(self) -> Graph:
-        return self.picture()
-
     def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The module in the syntax of a version of LLVM, as it prints it; several are separated by `// -----`.
 

@@ -227,7 +227,7 @@ class NestedLayoutAttr(NestedTiles, Notation):
         """
         layout = self.layout(shape, machine)
         batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
-        return one_operand(self, layout, batch)
+        return one_operand(self, layout, batch, sized=True)
 
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """The shapes of IREE's own two views, and the elements that nobody holds where the threads do not cover the tensor."""

@@ -174,7 +174,7 @@ class NestedTiles:
         'dimension 0 has 2 elements: tiles of 4 (4 threads of 1) need a multiple of 4; 4x16 would fit'
         """
         shape = as_ints("shape", shape)
-        if len(shape) != self.rank or self.check(shape) is None:
+        if len(shape) != self.rank or self.check(shape) is None or max(shape, default=0) > MAX_EXTENT:
             return ""
         units = [whole // batch for whole, batch in zip(self.shape, self.batch_tile, strict=True)]
         wrong = next((d for d, unit in enumerate(units) if shape[d] % unit or shape[d] < 1), None)

@@ -194,9 +194,6 @@ class Propagated(NotebookAnswer):
                     costs[place] = paid.pop(origin)
         return flow_graph(self.module, self.target, function, costs=costs)
 
-    def _drawing(self) -> Graph:
-        return self.picture()
-
     def _summary(self) -> str:
         told = counted(len(self.decisions), "layout"), counted(len(self.conversions), "conversion")
         return f"{', '.join(told)}, {counted(self.cost, 'issue slot')}"

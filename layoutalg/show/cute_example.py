@@ -215,7 +215,7 @@ def _added_up(found: Values, first: Values | None, *, alone: bool) -> AlgebraExa
     """One value as a sum of strides, and where the first input has it."""
     layout = found.layout
     index = _ones(found, 2)
-    told = sum_in_words(cast("Any", idx2crd(index, layout.shape)), layout.shape, layout.stride)
+    told = sum_in_words(cast("Any", idx2crd(index, layout.shape)), layout.stride)
     if not told:
         return AlgebraExample("")
     if alone:

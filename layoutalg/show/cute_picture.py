@@ -121,12 +121,15 @@ class AlgebraPicture(PanelPicture):
         return [stacked([told, replace(table, lines=(*table.lines, *rims(corners, *size)))])]
 
     def subtitle(self) -> str:
-        """What the operation does, what is outlined, and what the lines beside cells say."""
+        """What the operation does, what is outlined, and what the lines say beside cells and between them."""
         what = _PLAIN.get(self.operation, self.definition)
-        steps = "lines with +n: what one step of a mode adds" * any(
-            any(_steps(Values.of(one))) for one in self._layouts
-        )
-        return "\n".join(filter(None, (what, self._example.told, steps)))
+        drawn = [Values.of(one) for one in self._layouts]
+        steps = "lines with +n: what one step of a mode adds" * any(any(_steps(one)) for one in drawn)
+        sides = [(one.shapes[0], range(one.rows)) for one in drawn] + [
+            (one.shapes[1], range(one.columns)) for one in drawn
+        ]
+        again = "wide lines: an inner mode begins again" * any(_again(*side) for side in sides)
+        return "\n".join(filter(None, (what, self._example.told, steps, again)))
 
     @property
     def _by_copies(self) -> bool:
@@ -145,8 +148,8 @@ class AlgebraPicture(PanelPicture):
         """The layout whose columns have hues."""
         return logical_product(*self.inputs) if self.operation in COPIED and self.result is not None else self.result
 
-    def key(self) -> Sequence[tuple[str, str]]:
-        """The hue of each column of the result."""
+    def key(self) -> Sequence[tuple[str, str | None]]:
+        """The hue of each column of the result, and what its shades are."""
         by = self._by
         if by is None:
             return []
@@ -157,13 +160,17 @@ class AlgebraPicture(PanelPicture):
         what, count = "copy" if self._by_copies else "column" if found.rows > 1 else "value at", found.columns
         hues = range(min(count, len(HUES)))
         of = " of R" * (bool(self.inputs) and not self._by_copies)
-        some = [(str(column) if column else f"{what} 0{of}", _colour(column, 0.5)) for column in hues]
+        some: list[tuple[str, str | None]] = [
+            (str(column) if column else f"{what} 0{of}", _colour(column, 0.5)) for column in hues
+        ]
         if count > len(HUES):
             some[-1] = (f"{some[-1][0]} (hues repeat)", some[-1][1])
         first = Values.of(self.inputs[0]) if self.inputs else found
         places = _places_of(by)
         whole = all(first.value(index) in places for index in range(first.rows * first.columns))
-        return some if whole else [*some, ("of A, not in the result", PALE)]
+        shades = "A's values, first to last" if self._by_copies else f"rows 0 to {found.rows - 1}{of}"
+        some += [("of A, not in the result", PALE)] * (not whole)
+        return [*some, *[(f"pale to strong: {shades}", None)] * (found.rows > 1)]
 
     def _place(self, number: int, found: Values, index: int, places: dict[Any, int]) -> int | None:
         """Where in the result a cell of an input belongs: None where nowhere."""

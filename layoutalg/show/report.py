@@ -30,7 +30,7 @@ from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
-from layoutalg.core.notebook import Drawing, NotebookAnswer
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
 from layoutalg.notations import value_of
@@ -39,6 +39,8 @@ from layoutalg.show.terminal import owner_grid, render
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from layoutalg.viz.picture import Picture
 
 
 __all__ = ["Description", "describe", "smallest_shape"]
@@ -67,8 +69,17 @@ class Description(NotebookAnswer):
         told = [f"{name:12} {text}".rstrip() for name, text in self.lines()]
         return "\n".join([*told, *(f"\n{name}\n{part}" for name, part in self.operands)])
 
-    def _drawing(self) -> Drawing | None:
-        return None if self.layout is None else self.layout.picture()
+    def picture(self) -> Picture:
+        """The picture of its layout.
+
+        Raises `LayoutError` where it has none.
+
+        >>> describe("d0 = 4@lane").picture().title
+        'd0 = 4@lane'
+        """
+        if self.layout is None:
+            raise LayoutError(f"{self.facts.get('input', 'a value')}: without a layout there is no picture")
+        return self.layout.picture()
 
     def lines(self) -> list[Row]:
         """The facts as lines of a name and a text, in reading order.

@@ -185,7 +185,7 @@ class LinearLayout(LinearAlgebra, Notation):
         >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).operands()[0].layout
         Layout.parse('d0 = 4@lane')
         """
-        return one_operand(self, self.layout(shape, machine))
+        return one_operand(self, self.layout(shape, machine), sized=True)
 
     def resized(self, shape: Sequence[int]) -> LinearLayout:
         """The layout that Triton gives a tensor of another size: repeated over registers, or cut off.

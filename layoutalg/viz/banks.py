@@ -110,7 +110,9 @@ def told_of_bank(grid: Grid, address: int) -> str:
 
 def _served(addresses: Sequence[int], bits: int) -> list[dict[int, list[int]]]:
     """The words of each bank that serves some, where each lane reads an element."""
-    return [one for one in served([at * bits // _WORD for at in addresses], max(bits // _WORD, 1)) if one]
+    words = [at * bits // _WORD for at in addresses]
+    start = min(words) // BANKS * BANKS  # addresses below 0 count from a pointer
+    return [one for one in served([word - start for word in words], max(bits // _WORD, 1)) if one]
 
 
 def _cycles(addresses: Sequence[int], bits: int) -> int:

@@ -17,23 +17,24 @@ from layoutalg.viz.shapes import PAPER, Frame, Line
 
 __all__ = ["borders", "cased", "has_narrow_elements", "outlines", "rims"]
 
-_WIDE = 2.2
+_WIDE, _THIN = 2.2, 1.2
 
 
 def borders(frame: Frame) -> Iterator[Line]:
-    """Lines between subgroups (wide) and between instruction tiles or words (thin), where neighbouring cells touch."""
+    """Lines between subgroups (wide) and between tiles, blocks or words (thin), where neighbouring cells touch."""
     grid = frame.grid
     if grid.shows == "blocks":
         return
     if grid.tensor and grid.tile_known:
         tiles = [(grid.element[name].rows, size) for name, size in zip(grid.element, grid.tile, strict=True)]
-        yield from _between(frame, _joined([[[x // n for x in row] for row in rows] for rows, n in tiles]), 0.9)
+        for line in _between(frame, _joined([[[x // n for x in row] for row in rows] for rows, n in tiles]), _THIN):
+            yield from cased(line)
     if "word" in colourings(grid):
         words = [[number_by(grid, "word", at) for at in row] for row in grid.owner[grid.axes[-1]].rows]
-        yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
+        yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), _THIN)
     if has_narrow_elements(grid):
         words = [[number_by(grid, "word", at) for at in row] for row in grid.owner["addr"].rows]
-        for line in _between(frame, words, 1.2, down=False):
+        for line in _between(frame, words, _THIN, down=False):
             yield from cased(line)
     if "sg" in grid.owner:
         for line in _between(frame, grid.owner["sg"].rows, _WIDE):

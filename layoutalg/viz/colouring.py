@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.core.moves import Plane
+from layoutalg.core.plurals import spoken
 from layoutalg.viz.colours import HUES, LEGEND, PALE, hue_of, ramp, shade
 from layoutalg.viz.folding import DOTS
 from layoutalg.viz.grid import Grid
@@ -208,13 +210,13 @@ def lane_legend(lanes: int, subgroups: int = 1) -> Sequence[tuple[str, str | Non
     if subgroups > 1:
         found = _swatches("subgroup", [*range(subgroups)], [*map(_middle_shade, range(subgroups))])
         found += [(f"pale to strong: lanes 0 to {lanes - 1}", None)] * (lanes > 1)
-        return found + [(f"{len(HUES)} hues for {subgroups} subgroups, so hues repeat", None)] * (subgroups > len(HUES))
+        return found + [(_again(subgroups), None)] * (subgroups > len(HUES))
     (colours,) = lane_colours(lanes)
     if lanes <= _MOST_NAMED:
         found = [(f"{'lane ' * (lane == 0)}{lane}", colour) for lane, colour in enumerate(colours)]
     else:
         found = _swatches("lane", [*range(lanes)], colours)
-    return found + [(f"every {len(HUES)} lanes a tone stronger", None)] * (lanes > len(HUES))
+    return found + [(_tones("lane"), None)] * (lanes > len(HUES))
 
 
 def _middle_shade(number: int) -> str:
@@ -243,13 +245,19 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if by == OWN:
         names = dict.fromkeys(colourings(grid)[0] for grid in grids)
         alike = [[grid for grid in grids if colourings(grid)[0] == name] for name in names]
-        return tuple([entry for some, name in zip(alike, names, strict=True) for entry in legend(some, name)])
+        entries = [legend(some, name) for some, name in zip(alike, names, strict=True)]
+        if len(entries) > 1:
+            roles = [", ".join(grid.role for grid in some if grid.role) for some in alike]
+            entries = [
+                ((f"{role}: {one[0][0]}", one[0][1]), *one[1:]) for role, one in zip(roles, entries, strict=True)
+            ]
+        return tuple(chain.from_iterable(entries))
     named = any(grid.shows == "blocks" for grid in grids)  # each block says which subgroup
     grids = [grid for grid in grids if grid.shows != "blocks"]
     first = grids[0]
     if by == "tile":
         found = dict.fromkeys(
-            f"{'instruction tile' if grid.tile_known else 'tile that the lanes span'}: {'x'.join(map(str, grid.tile)) or 1}"
+            f"{grid.tile_name if grid.tile_known else 'tile that the lanes span'}: {'x'.join(map(str, grid.tile)) or 1}"
             for grid in grids
         )
         return tuple((text, None) for text in found)
@@ -259,7 +267,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
             if grid.role in _K_AXES:
                 axis, step = _K_AXES[grid.role]
                 shown |= {at // step for at in _numbers(grid, axis).cells}
-        found = _swatches("word of k", sorted(shown), [_hue(number, count) for number in sorted(shown)])
+        found = _swatches("word of K:", sorted(shown), [_hue(number, count) for number in sorted(shown)])
         return (*found, ("the same colour in A and B: multiplied with one another", None))
     low, high = _reach(first, by)
     if by in ("lane", "word"):
@@ -267,27 +275,35 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         many = high - low + 1
         entries = _swatches(by, shown, [_hue(number - low, many) for number in shown])
         if len({hue_of(number - low) for number in shown}) < len(shown):
-            entries.append((_again(f"{many} {by}s"), None))
+            entries.append((_tones(by), None))
         return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
     if by != "subgroup":
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         entries = _swatches(
-            by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops], sampled=True
+            spoken(by),
+            [low + stop for stop in stops],
+            [ramp(stop / max(high - low, 1)) for stop in stops],
+            sampled=True,
         )
         size = (first.bits or _WORD_BITS) / 8
-        return (*entries, *[(f"{BANKS} banks of {BANK_BYTES} bytes; an element has {size:g}", None)] * (by == "bank"))
+        each = f"{BANKS} banks of {BANK_BYTES} bytes; an element has {size:g} byte{'s' * (size != 1)}"
+        return (*entries, *[(each, None)] * (by == "bank"))
     values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
     entries = [] if named else _swatches("subgroup", values, [*map(_middle_shade, values)])
     low, high = first.scale.get("lane", (0, 0))
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
     if first.span("sg") > len(HUES) and not named:
-        entries.append((_again(f"{first.span('sg')} subgroups"), None))
+        entries.append((_again(first.span("sg")) + ": read the cell's number", None))
     return tuple(entries)
 
 
-def _again(what: str) -> str:
-    return f"{len(HUES)} hues for {what}, so hues repeat: read the cell's number"
+def _again(subgroups: int) -> str:
+    return f"{len(HUES)} hues for {subgroups} subgroups, so hues repeat"
+
+
+def _tones(what: str) -> str:
+    return f"every {len(HUES)} {what}s a tone stronger"
 
 
 def _no_number(at: Any) -> Any:

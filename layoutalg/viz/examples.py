@@ -25,6 +25,7 @@ from layoutalg.viz.tooltips import elements_of, holders
 
 __all__ = ["Example", "outlined_lane", "words_that_meet"]
 
+_PAIR = re.compile(r"\d+,\d+")
 _TOLD = 4
 """So many elements of the lane are written out."""
 
@@ -51,7 +52,8 @@ class Example:
         parts = re.split("[/:]", label)
         names = [*grid.label_names] if len(parts) == len(grid.label_names) else ["sg", *grid.label_names]
         words = [
-            f"{spoken(name)}{'' if part.isdigit() else 's'} {part}" for name, part in zip(names, parts, strict=True)
+            f"{spoken(name)}{'' if part.isdigit() else 's'} {' and '.join(part.split(',')) if _PAIR.fullmatch(part) else part}"
+            for name, part in zip(names, parts, strict=True)
         ]
         return f"{label} is {' of '.join(reversed(words))}" if len(words) > 1 else ""
 
@@ -70,16 +72,23 @@ class Example:
             return f"{what}: {', '.join(told)}"
         elements, lanes = elements_of(grid), [*grid.owner["lane"].cells]
         registers = [*grid.owner["reg"].cells] if "reg" in grid.owner else []
-        held = sorted(
-            (registers[cell], elements[cell]) for cell in self.cells[0] if registers and lanes[cell] == self.lane
-        )
+        # Of elements that share a register the lowest.
+        lowest = {
+            registers[cell]: elements[cell]
+            for cell in reversed(self.cells[0])
+            if registers and lanes[cell] == self.lane
+        }
+        held = sorted(lowest.items())
         if not held:
             return what
         places = [f"({', '.join(map(str, element))})" for _, element in held[:_TOLD]]
-        first, last = held[0][0], held[len(places) - 1][0]
-        more = ", and so on" * (grid.span("reg") > len(places))
-        if len(places) > 1 and last - first == len(places) - 1:
-            return f"{what}: registers {first} to {last} are elements {', '.join(places)}{more}"
+        first, each = held[0][0], f", the first of {grid.held} each" * (grid.held > 1)
+        run = next((n for n, (at, _) in enumerate(held[: len(places)]) if at != first + n), len(places))
+        if run > 1:
+            more = each + ", and so on" * (grid.span("reg") > run)
+            joint = "and" if run == 2 else "to"
+            return f"{what}: registers {first} {joint} {first + run - 1} are elements {', '.join(places[:run])}{more}"
+        more = each + ", and so on" * (grid.span("reg") > len(places))
         (register, _), *others = held[: len(places)]
         told = [f"register {register} is element {places[0]}"]
         told += [f"register {at} is {place}" for (at, _), place in zip(others, places[1:], strict=True)]

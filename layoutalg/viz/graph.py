@@ -235,7 +235,7 @@ class Graph:
             return worded(line) if line.state == "right" else line.detail
 
         drawings = (
-            self.fragment,
+            lambda: self._clickable(svg, lambda line: line.detail),
             lambda: self._clickable(svg, moving),
             lambda: self._clickable(svg, worded),
             lambda: image(svg, self.title),

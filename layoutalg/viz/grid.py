@@ -60,8 +60,8 @@ __all__ = [
 
 _PRODUCT = {"A": "MK", "B": "KN", "C": "MN", "E": "MK", "SFA": "MK", "SFB": "KN"}
 _COUNTED: dict[tuple[str, ...], str] = {
-    ("addr",): "the element's address",
-    ("element",): "the place behind the start that the descriptor says",
+    ("addr",): "the element's address, counted in elements",
+    ("element",): "the element's number, as CuTe counts; where it is, a descriptor says",
 }
 
 
@@ -116,6 +116,11 @@ class Grid:
         """Whether owners are subgroups, lanes and registers."""
         return of_machine(self.axes)
 
+    @property
+    def tile_name(self) -> str:
+        """What a tile that the value says is: of memory a block, such as the innermost modes of a CuTe layout."""
+        return "instruction tile" if self.of_machine else "block"
+
     def span(self, axis: str) -> int:
         """How far an axis reaches in all grids of the picture."""
         low, high = self.scale.get(axis, (0, 0))
@@ -147,12 +152,14 @@ class Grid:
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
         'cells: lane:register'
         >>> hardware_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
-        'columns: lane; rows: register; cells: row,column of the element there'
+        'columns: lane; rows: register; cells: the element (row,column)'
         """
         if not self.tensor and len(self.label_names) == 2:
-            across, down = (",".join(spoken(side.names[d]) for d in side.wide) for side in (self.columns, self.rows))
+            across, down = (
+                side.sign.join(spoken(side.names[d]) for d in side.wide) for side in (self.columns, self.rows)
+            )
             axes = [f"{what}: {names}" for what, names in (("columns", across), ("rows", down)) if names]
-            return "; ".join([*axes, "cells: row,column of the element there"])
+            return "; ".join([*axes, "cells: the element (row,column)"])
         if self.tensor and self.bits is not None and self.axes[-2:] == ("row", "col"):
             words = {"tmm": "register", "col": "byte"}
             return f"cells: {':'.join(words.get(one, one) for one in self.label_names)} in the tile register"
@@ -160,8 +167,7 @@ class Grid:
         if self.shows == "blocks":
             return ""
         if self.tensor and self.label_names in _COUNTED:
-            return f"cells: {_COUNTED[self.label_names]}, counted in elements"
-        label = label.replace("tmem_", "tensor memory ")
+            return f"cells: {_COUNTED[self.label_names]}"
         return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property
@@ -209,7 +215,7 @@ class Grid:
             letters = ("block", *_PRODUCT[self.role])[-len(self.sizes) :]
             names = dict(zip((*self.rows.names, *self.columns.names), letters, strict=True))
         rows, columns = (
-            ",".join(names.get(name, name) for name in [side.names[d] for d in side.wide])
+            side.sign.join(names.get(name, name) for name in [side.names[d] for d in side.wide])
             for side in (self.rows, self.columns)
         )
         if self.grain > 1:
@@ -244,7 +250,7 @@ class Addressed(NamedTuple):
 
 def _addressed_grid(part: Addressed, most: tuple[int | None, int | None]) -> Grid:
     """The grid of a table of addresses: no factor says what repeats, so no row or column is folded away."""
-    layout = row_major(part.table.shape, "addr")
+    layout = Layout(row_major(part.table.shape, "addr").dims, codomain=("addr",))  # of one element, too
     split = max(layout.rank - 1, 0)
     runs = [[ExtentRun(n, solid=True) for n in part.table.shape[dims]] for dims in (slice(split), slice(split, None))]
     rows, columns = _sides(layout, split, runs, most)

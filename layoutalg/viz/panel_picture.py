@@ -88,7 +88,8 @@ class PanelPicture(Picture):
 
         def first() -> str:
             panel = next(iter(self.panels()))
-            return image(still(svg_document(beside([panel], self.title, self.subtitle(), self.widest()))), self.title)
+            drawn = beside([panel], self.title, self.subtitle(), self.widest())
+            return image(svg_document(drawn, titles=False), self.title)
 
         return in_a_cell((walked, first), 'picture().save("picture.html")')
 

@@ -62,7 +62,7 @@ INNER = NARROW - 2 * _MARGIN
 """How wide a panel may be."""
 LETTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
-_LEGIBLE = 420.0
+_LEGIBLE = 440.0
 """How wide the words over a narrow drawing are."""
 _HEADING = "#555555"
 MARKED, DARK = "#f5cf94", "#b8d8e9"
@@ -268,7 +268,7 @@ def product_panel(
                 place = (x + to_x, y + to_y)
                 if row is not None and column is not None:
                     cells.append(cell_of(*place, columns.step, rows.step, looks[name][row, column]))
-                elif not (row is None and column is None) and name != "C":
+                elif not (row is None and column is None):
                     dots = "\N{VERTICAL ELLIPSIS}" if row is None else "\N{MIDLINE HORIZONTAL ELLIPSIS}"
                     words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, dots, 11, "middle"))
     words += [
@@ -304,11 +304,12 @@ def table_panel(
     size: tuple[float, float],
     ruled: tuple[Sequence[int], Sequence[int]] = ((), ()),
     corner: str = "",
+    named: str = "",
 ) -> Panel:
     """Rows and columns of cells of one size, with words over the columns and beside the rows.
 
     Where a look is None, cells are left out, and dots stand there. `ruled` has the rows and the columns before which a line is
-    drawn; `corner` says what is over the columns.
+    drawn; `corner` says what the rows are, or the columns, `named` what the columns are where the corner has the rows.
 
     >>> panel = table_panel("t", ["0", "1"], ["0"], [[Look(PALE, "a", ""), Look(PALE, "b", "", "c")]], (40, 32))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
@@ -316,9 +317,10 @@ def table_panel(
     """
     width, height = size
     left = max(map(len, (*down, corner)), default=0) * CHARACTER + 8 * any((*down, corner))
-    top = 18.0 * bool(title) + 16 * any(across)
+    top = 18.0 * bool(title) + 13 * bool(named) + 16 * any(across)
     words = [Words(0, 11, title, 12, bold=True)] if title else []
     words += [Words(left - 5, top - 5, corner, 11, "end")] if corner else []
+    words += [Words(left, top - 18, named, 11)] if named else []
     words += [Words(left + (i + 0.5) * width, top - 5, name, 11, "middle") for i, name in enumerate(across) if name]
     words += [Words(left - 5, top + (i + 0.5) * height + 4, name, 11, "end") for i, name in enumerate(down) if name]
     cells: list[Cell] = []
@@ -348,7 +350,8 @@ def told_panel(title: str, notes: Sequence[str], within: float = INNER) -> Panel
     words: list[Words] = []
     y = width = 0.0
     for text, size, bold in ((title, 12, True), *((note, 11, False) for note in notes)):
-        for line in textwrap.wrap(text, int(within / (size * LETTER))):
+        for line in textwrap.wrap(text.replace(" %", "\N{NO-BREAK SPACE}%"), int(within / (size * LETTER))):
+            line = line.replace("\N{NO-BREAK SPACE}", " ")
             y += size + 3
             words.append(Words(0, y - 4, line, size, bold=bold))
             width = max(width, size * LETTER * len(line))

@@ -75,7 +75,8 @@ class Picture:
     paged: bool = True
     """Whether what is wider than a phone can show is folded further and goes on below; an interactive page scrolls instead."""
     example: bool = True
-    """Whether one lane is outlined as an example, and one of many equal blocks of subgroups stands for all.
+    """Whether one lane (of memory: what lanes read at once) is outlined as an example, and one of many equal blocks of
+    subgroups stands for all.
 
     A page where one chooses the lane draws all blocks, and outlines that lane alone.
     """
@@ -150,7 +151,7 @@ class Picture:
         if self.paged and not self.full and breadth(found) > WIDEST:
             # As they are arranged; else one below the other, folded less; else in strips.
             beside = (self._folded(shown, *most) for most in narrow)
-            below = (self._stacked(shown, *most) for most in ((self.most, self.most), *narrow))
+            below = (self._stacked(shown, *most) for most in ((self.most, self.most), *narrow) if len(found) > 1)
             fitting = (one for one in chain(beside, below) if breadth(one) <= WIDEST)
             found = next(fitting, None) or self._stacked(shown, *narrow[-1])
         elif not self.full and self._is_product and breadth(found) > _WIDEST_PAGE:
@@ -221,17 +222,22 @@ class Picture:
         lines: list[str] = []
         if any(grid.span("sg") > 1 and not grid.shows for grid in grids):
             lines.append("wide lines: between subgroups")
-        if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
-            lines.append("thin lines: between instruction tiles")
+        tiled = [grid for grid in grids if grid.tensor and grid.tile_known and grid.tile != grid.sizes]
+        size = f" of {'x'.join(map(str, tiled[0].tile))}" if len({grid.tile for grid in tiled}) == 1 else ""
+        lines += [f"thin lines: between {name}s{size}" for name in dict.fromkeys(grid.tile_name for grid in tiled)]
         if "word" in self.colourings or any(map(has_narrow_elements, grids)):
             lines.append("thin lines: between words of 4 bytes")
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
-        named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
+        named = [(f"{_called(grid)}: " if len(self.parts) > 1 else "", grid) for grid in grids]
+        remarks: dict[str, list[str]] = {}
+        for name, grid in named:
+            for note in grid.notes():
+                remarks.setdefault(note, []).append(name)
         explained, crossed, cells = self._explained(grids)
         reading = [*self.under, *explained]
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
-        reading += [*crossed, *[name + note for name, grid in named for note in grid.notes()]]
+        reading += [*crossed, *[", ".join(names).replace(": ,", ",") + note for note, names in remarks.items()]]
         notes = ["; ".join(lines)] * bool(lines)
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
@@ -251,11 +257,11 @@ class Picture:
         if example is not None:
             read = example.read(last)
             forms = [*forms[:-1], f"{forms[-1]}; {read}" if read else forms[-1]]
-            crossed = told_of_xor(last[0], example.cells[0]) if alone else []
+            crossed = told_of_xor(last[0], self.title, example.cells[0]) if alone else []
             return [*forms, example.told(last)], crossed, [*[[] for _ in grids[len(last) :]], *example.cells]
         (grid,) = last[:1]
-        crossed = told_of_xor(grid) if alone and few else []
-        line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone else None
+        crossed = told_of_xor(grid, self.title) if alone and few else []
+        line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone and self.example else None
         if line is None:
             return forms, crossed, []
         address = [*grid.owner["addr"].cells][line.cells[:2][-1]]
@@ -380,12 +386,12 @@ class Picture:
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import fragment, image
-        from layoutalg.viz.svg import still
+        from layoutalg.viz.svg import svg_document
 
         folded = [replace(self, full=False, most=most) for most in _FOLDED if self.full or most < self.most]
 
         def picture_alone() -> str:
-            return image(still((folded or [self])[-1].svg()), self.title)
+            return image(svg_document((folded or [self])[-1].scene(), titles=False), self.title)
 
         drawings = (*[partial(fragment, one) for one in (self, *folded)], picture_alone)
         return in_a_cell(drawings, 'picture().save("picture.html")')
@@ -397,11 +403,16 @@ def _grain(grid: Grid, deep: Any) -> int:
     return 1 if along is None else deep // grid.sizes[along]
 
 
+def _called(grid: Grid) -> str:
+    """The operand's letter or name, without its sizes."""
+    return grid.title.partition(" ")[0]
+
+
 def _forms(grids: Sequence[Grid]) -> list[str]:
     """How the cells of grids are read; where they differ, whose cells they are, those of lanes last."""
     named: dict[str, list[str]] = {}
     for grid in sorted(grids, key=lambda grid: "lane" in grid.axes):
-        named.setdefault(grid.forms, []).append(grid.title.split()[0])
+        named.setdefault(grid.forms, []).append(_called(grid))
     named.pop("", None)
     if len(named) < 2:
         return [*named]

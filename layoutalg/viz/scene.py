@@ -58,6 +58,12 @@ WIDEST = int(400 / READABLE)
 """How wide a paged scene is at most: it shrinks so far on a phone of 400 pixels."""
 _NUMBERS, _NOTES = "#606060", "#555555"
 _TOGETHER, _NO_BREAK = re.compile(r"(\w+ = )?\[[^\[\]]*\]|\w+ = |\([\d, -]*\)"), "\N{NO-BREAK SPACE}"
+_OPENING = re.compile(r"<(?!\{)|[{(](?=\w+\s=\s)")
+"""Where a word that is too long for a line may be broken."""
+_OF_OPERANDS = re.compile(r"[A-Z]+(, [A-Z]+)*: ")
+"""How a legend begins that is of some operands alone."""
+_JOINED = "\N{WORD JOINER}"
+"""Before a space that stands where a word too long for a line may be broken."""
 
 
 def lay_out(
@@ -291,10 +297,25 @@ def _lines(
 
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
-    """A text in lines; a list in brackets and `name = value` stay together where they fit."""
+    """A text in lines, broken behind a semicolon first; a list in brackets and `name = value` stay together where they fit.
+
+    >>> _wrapped("D = A * B + C; D has the layout of C", 200, 11)
+    ['D = A * B + C;', 'D has the layout of C']
+    """
+    letters = max(int(width / (CHARACTER * size / 11)), 20)
     whole = _TOGETHER.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
-    lines = textwrap.wrap(whole, max(int(width / (CHARACTER * size / 11)), 20)) or [""]
-    return [line.replace(_NO_BREAK, " ") for line in lines]
+    if any(len(word) > letters for word in whole.split(" ")):
+        whole = _OPENING.sub(rf"\g<0>{_JOINED} ", whole)
+    sentences = [""]
+    for part in whole.split("; "):
+        longer = f"{sentences[-1]}; {part}"
+        if sentences[-1] and len(longer) > letters:
+            sentences[-1] += ";"
+            sentences.append(part)
+        else:
+            sentences[-1] = longer if sentences[-1] else part
+    lines = [line for one in sentences for line in textwrap.wrap(one, letters)] or [""]
+    return [line.replace(f"{_JOINED} ", "").replace(_JOINED, "").replace(_NO_BREAK, " ") for line in lines]
 
 
 def _length(bands: Sequence[Band], step: float, gap: float | None = None) -> float:
@@ -340,7 +361,7 @@ def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
     for text, colour in legend(grids, by):
         first, *more = _wrapped(text, width - 2 * _MARGIN - (16 if colour else 0), _SMALL)
         needs = (16 if colour else 0) + len(first) * CHARACTER + 12
-        if x > _MARGIN and x + needs - 12 > width - _MARGIN:
+        if x > _MARGIN and (x + needs - 12 > width - _MARGIN or _OF_OPERANDS.match(text)):
             x, y = float(_MARGIN), y + 16
         if colour:
             swatches.append(Swatch(x, y - 10, 12, colour))

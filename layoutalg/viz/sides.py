@@ -75,16 +75,21 @@ class Side:
 
         >>> from layoutalg.viz.folding import fold
         >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([ExtentRun(4)], 8)).headers()
-        ['0,0', '0,1', '1,0', '1,1']
+        ['0/0', '0/1', '1/0', '1/1']
         """
         if not self.shape:
             return [""] * len(self.bands)
         wide = self.wide
         starts, ends = (self.at(i) for i in ([b.start for b in self.bands], [b.start + b.size - 1 for b in self.bands]))
         return [
-            str(band) if band.gap else ",".join(span(starts[d][i], ends[d][i]) for d in wide)
+            str(band) if band.gap else self.sign.join(span(starts[d][i], ends[d][i]) for d in wide)
             for i, band in enumerate(self.bands)
         ]
+
+    @property
+    def sign(self) -> str:
+        """What stands between the numbers of several dimensions: lane 3 of subgroup 1 is 1/3, as in a cell."""
+        return "/" if "sg" in self.names else ","
 
     @property
     def wide(self) -> list[int]:

@@ -9,7 +9,7 @@
   const bar = element("div", { className: "player" });
   bar.setAttribute("role", "group");
   bar.setAttribute("aria-label", "steps of the conversion");
-  bar.style.cssText = "display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 0 0 12px; font: 14px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
+  bar.style.cssText = "display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 8px 12px 12px; font: 14px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
   const back = element("button", { type: "button", textContent: "\u25c0" });
   const next = element("button", { type: "button", textContent: "\u25b6" });
   const place = element("input", { type: "range", min: 1, max: steps.length, value: 1 });

@@ -14,10 +14,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from layoutalg.viz.page import document, image, source
-from layoutalg.viz.svg import escaped
+from layoutalg.viz.svg import FONT, escaped
 
 __all__ = ["fragment", "page"]
 
+_CAPTION = f"margin:0 12px;font:bold 14px {FONT}"
 Steps = Sequence[tuple[str, Sequence[str]]]
 
 
@@ -34,7 +35,8 @@ def fragment(title: str, steps: Steps) -> str:
 def _views(steps: Steps, shown: Callable[[str, str], str]) -> str:
     found = hashlib.sha256("".join(svg for _, drawn in steps for svg in drawn).encode()).hexdigest()[:16]
     figures = "".join(
-        f'<figure class="step" style="margin:0 0 24px"><figcaption>{i} of {len(steps)}: {escaped(name)}</figcaption>'
+        f'<figure class="step" style="margin:0 0 24px"><figcaption style="{_CAPTION}">'
+        f"{i} of {len(steps)}: {escaped(name)}</figcaption>"
         '<div style="display:flex;flex-wrap:wrap;gap:4px;align-items:flex-start">'
         f"{''.join(_part(shown(svg, name)) for svg in drawn)}</div></figure>"
         for i, (name, drawn) in enumerate(steps, 1)

@@ -53,7 +53,7 @@ def sentences(grid: Grid) -> list[str]:
             sentence += f", bank {number_by(grid, 'bank', owners[0][i])}"
         if tiled:
             at = ", ".join(str(x // n) for x, n in zip(element, grid.tile, strict=True))
-            sentence += f"; tile ({at})"
+            sentence += f"; {grid.tile_name.split()[-1]} ({at})"
         if grid.copies_of > 1:
             mine = [values[i] for values in owners]
             counted = [x - origin for x, origin in zip(element, grid.layout.origins, strict=True)]

@@ -216,7 +216,7 @@ class DistributeLayout(Notation, ABC):
         """
         found = self.distribution()
         layout = self.layout(found.unit if shape is None else shape, machine)
-        return one_operand(f"{self}, {'x'.join(map(str, layout.shape))}", layout, found.inst_data)
+        return one_operand(self, layout, found.inst_data, sized=True)
 
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout)."""

@@ -52,7 +52,8 @@ def test_llvm_first_in_its_words_then_ours_with_their_rules(bad: str, capsys: Ca
     assert lines[0] == f"{bad}:3:8: error: 'xegpu.dpas' op K-dimension mismatch: A has K=16 but B has K=32."
     assert lines[1] == "  %c = xegpu.dpas %a, %b : vector<8x16xf16>, vector<32x16xf16> -> vector<8x16..."
     assert lines[2] == "       ^"
-    assert re.match(rf"{re.escape(bad)}:2:3: error: 'xegpu.alloc_nbarrier' op .*-1.* \[layoutalg: [\w.]+\]$", lines[3])
+    assert lines[3] == "  note: lhs is 8x16xf16, rhs is 32x16xf16, result is 8x16xf32"
+    assert re.match(rf"{re.escape(bad)}:2:3: error: 'xegpu.alloc_nbarrier' op .*-1.* \[layoutalg: [\w.]+\]$", lines[4])
     assert lines[-1] == f"{bad}: 2 errors (1 from LLVM 24, 1 from layoutalg) for LLVM 24"
     assert main(["verify", bad, "--llvm", "22"]) == 1
     lines = capsys.readouterr().out.splitlines()

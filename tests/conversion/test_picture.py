@@ -332,6 +332,9 @@ def test_what_a_price_is_for_adds_up_to_it(target: str | None) -> None:
         drawn = [cell for panel in plan.picture().steps()[0].panels for cell in panel.cells]
         bars = {cell.sentence: cell.width for cell in drawn if "issue slot" in cell.sentence}
         widths = {int(sentence.split()[0]): width for sentence, width in bars.items()}
+        if len({way.name.partition(",")[0] for way in plan.candidates}) == 1:
+            assert not bars  # there is nothing to compare with
+            continue
         assert plan.cost in widths
         most = max(widths)
         assert widths == {slots: pytest.approx(max(widths[most] * slots / most, 2)) for slots in widths}

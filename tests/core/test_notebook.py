@@ -67,7 +67,7 @@ def test_an_answer_shows_what_print_gives_and_its_repr_is_a_line(name: str) -> N
 def test_conflicts_are_drawn_as_they_were_counted() -> None:
     asked = {"memory": "d0 = 4@addr:4, d1 = 4@addr", "vector": 1, "banks": 8, "width": 2, "element_bits": 16}
     found = la.bank_conflicts(COLUMNS, **asked)
-    assert found._drawing().svg() == bank_picture(COLUMNS, **asked).svg()
+    assert found.picture().svg() == bank_picture(COLUMNS, **asked).svg()
 
 
 CONVERTED = """gpu.module @m { gpu.func @k(%p: memref<16x16xf32>) kernel
@@ -87,7 +87,7 @@ for name, lanes in (("#a", "1, 16"), ("#b", "16, 1")):
 def test_what_was_lowered_is_drawn() -> None:
     """By hand: 16x16 over [1, 16] lanes is a column of 16 rows in each, over [16, 1] lanes a row."""
     lowered = la.lower(la.read(CONVERTED))
-    drawing: Any = lowered._drawing()
+    drawing: Any = lowered.picture()
     assert drawing.title == "k on pvc, 16 lanes: lowered to lanes"
     assert drawing.notes[0] == "each lane works on its own part; 2 exchanges between lanes"
     first, second = (f"exchange: {one.plan.kind}" for one in lowered.exchanges)
@@ -102,24 +102,34 @@ def test_what_was_lowered_is_drawn() -> None:
 
 def test_what_could_not_be_lowered_is_marked() -> None:
     lowered = la.lower(la.read(re.sub(r"(, |<\{layout = | \{layout_result_0 = )#xegpu.*?>(\}>|\})?", "", DRAWN)))
-    drawing: Any = lowered._drawing()
+    drawing: Any = lowered.picture()
     assert lowered.module is None
     assert drawing.title.endswith("not lowered")
     assert [box.state for box in drawing.boxes] == ["wrong", "wrong"]
     assert all("without a layout" in box.subtitle for box in drawing.boxes)
 
 
+def test_a_function_that_stays_as_it_is_is_not_called_lowered() -> None:
+    """Only a gpu.func is lowered; this is a func.func."""
+    kept = la.lower(la.read(KERNEL))
+    drawing: Any = kept.picture()
+    assert kept.module is not None
+    assert drawing.title.endswith("not lowered")
+    assert drawing.notes[0].startswith("func.func works on distributed values and stays as it is")
+    assert repr(kept).endswith("not lowered: 1 finding>")
+
+
 def test_a_comparison_is_drawn_with_the_operation_that_differs() -> None:
     """A store of 2 where 1 was."""
     kept = la.keeps_meaning(DRAWN, DRAWN.replace("dense<1.0>", "dense<2.0>"))
-    graph = kept._drawing()
+    graph = kept.picture()
     assert graph is not None
     wrong = [(box.title, box.told) for box in graph.boxes if box.state == "wrong"]
     assert [title for title, _ in wrong] == ["arith.constant"]
     assert graph.title.endswith("the first of two versions, which differ")
     assert ["; computes 1, which the second version never has" in box.subtitle for box in graph.boxes] == [True, False]
     same: Any = la.keeps_meaning(DRAWN, DRAWN)
-    assert f"in {same.draws} draw" in same._drawing().notes[0]
+    assert f"in {same.draws} draw" in same.picture().notes[0]
     assert "element (0, 0): 1 before, 2 after" in wrong[0][1]
 
 

@@ -17,6 +17,7 @@ import pytest
 import layoutalg as la
 from layoutalg.explorer.answers import KINDS, answer
 from layoutalg.show.report import describe
+from layoutalg.viz.colours import DARK_PALE, PALE, PALE_INK
 
 ROWS = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
 COLUMNS = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"
@@ -52,7 +53,8 @@ def test_a_layout_is_answered_as_show_and_picture_say_it(text: str, shape: str |
     described, picture = describe(value, sizes(shape)), la.picture(value, sizes(shape))
     assert found["notation"] == notation
     assert found["report"] == [*map(list, described.lines())]
-    picture = replace(picture, paged=False, example=False)  # the page scrolls, and outlines the lane that is chosen
+    outlined = picture.by == "bank"  # what lanes read at once; the lane that is chosen, the page outlines
+    picture = replace(picture, paged=False, example=outlined)  # the page scrolls
     assert found["svg"] == picture.svg()
     assert (found["colourings"], found["directions"]) == ([*picture.colourings], [*picture.directions])
     cells = found["scene"]["cells"]
@@ -130,6 +132,15 @@ def test_the_colour_and_the_direction_are_those_that_are_asked_for() -> None:
     found = answer({"kind": "layout", "text": ROWS, "shape": "8x16", "colour": "lane", "direction": "hardware"})
     assert (found["colour"], found["direction"]) == ("lane", "hardware")
     assert found["svg"] == la.picture(ROWS, (8, 16), colour="lane", direction="hardware").svg()
+
+
+def test_a_picture_fits_a_phone_when_it_is_asked_to() -> None:
+    asked = {"kind": "layout", "text": "MFMA_F32_16x16x16_F16"}
+    wide, phone = answer(asked)["scene"], answer(asked | {"fits": "phone"})["scene"]
+    assert phone["width"] < 0.6 * wide["width"]
+    assert (len(wide["cells"]), len({cell["operand"] for cell in phone["cells"]})) == (3 * 256, 3)
+    known = {(one["operand"], *one["element"]): one["sentence"] for one in wide["cells"]}
+    assert all(known[one["operand"], *one["element"]] == one["sentence"] for one in phone["cells"])
 
 
 @pytest.mark.parametrize(
@@ -322,6 +333,7 @@ def test_other_pictures_and_reports_are_exported(of: dict[str, Any]) -> None:
         ({"kind": "layout", "text": ROWS, "shape": [10**30, 16]}, "shape", "2147483648"),
         ({"kind": "layout", "text": ROWS, "colour": "sound"}, "colour", "subgroup"),
         ({"kind": "layout", "text": ROWS, "direction": "up"}, "direction", "hardware"),
+        ({"kind": "layout", "text": ROWS, "fits": "tablet"}, "fits", "phone"),
         ({"kind": "layout", "text": ROWS, "llvm": 3}, "llvm", "22"),
         ({"kind": "layout", "text": ROWS, "llvm": 22.0}, "llvm", "22"),
         ({"kind": "layout", "text": ROWS, "lanes": 0}, "lanes", "from 1"),
@@ -391,3 +403,19 @@ def test_what_an_installation_lacks_is_said() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "this needs numpy: run `layoutalg serve`\n"
+
+
+def test_the_page_has_the_pale_colours_of_pictures() -> None:
+    """On a dark page a picture's own style is not read: the page's is."""
+    text = (Path(la.__file__).parent / "explorer" / "page" / "explorer.css").read_text(encoding="utf-8")
+    assert re.findall(r"--pale: (#\w+)", text) == [PALE, DARK_PALE]
+    assert f'[fill="{PALE}"]' in text
+    assert f'[fill="{PALE_INK}"]' in text
+
+
+def test_an_operation_of_the_algebra_says_nothing_of_banks() -> None:
+    found = answer({"kind": "algebra", "expression": "zipped_divide((8,6):(1,8), (2,3))"})
+    for one in (found, *found["inputs"]):
+        words = re.findall(r'<g class="words".*?</g>', one["svg"], re.DOTALL)[0]
+        assert "address" in words
+        assert "bank" not in words

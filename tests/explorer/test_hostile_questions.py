@@ -15,14 +15,15 @@ from layoutalg.explorer.workers import Workers
 from tests.explorer.test_answers import COLUMNS, KERNEL, ROWS, TEXTS
 
 FIELDS = (
-    "text", "first", "second", "shape", "colour", "direction", "llvm", "title", "at", "place", "operand", "element", "target",
-    "pressure", "expression", "memory", "layout", "query", "of", "format", "lanes", "subgroups", "as", "vector",
+    "text", "first", "second", "shape", "colour", "direction", "fits", "llvm", "title", "at", "place", "operand", "element",
+    "target", "pressure", "expression", "memory", "layout", "query", "of", "format", "lanes", "subgroups", "as", "vector",
     "banks", "width", "m", "n", "k", "a", "b", "c",
 )  # fmt: skip
 GOOD = st.sampled_from(
     [
         *(text for text, _, _ in TEXTS), ROWS, COLUMNS, KERNEL, "row-major", "ldmatrix.x4", "mma.m16n8k16.f32.f16.f16.f32",
-        "logical_divide((8,8):(1,8), 4:2)", "16x16", "lane", "hardware", "f16", "pvc", "svg", "text", "tv", "memory", "A",
+        "logical_divide((8,8):(1,8), 4:2)", "16x16", "lane", "hardware", "phone", "f16", "pvc", "svg", "text", "tv", "memory",
+        "A",
     ]
 )  # fmt: skip
 LEAVES = st.one_of(

@@ -123,3 +123,11 @@ def test_coordinates_are_counted_before_they_are_looked_at() -> None:
     best = best_swizzle("d0 = 16@reg, d1 = 32@lane", "d0 = 16@lane, d1 = 16@reg 2@lane:16")
     with pytest.raises(SizeError, match="ask for a part at a time"):
         best.address((np.broadcast_to(np.int64(0), 2**40), 0))
+
+
+def test_the_picture_of_a_best_swizzle_says_what_its_bits_do_and_counts_no_other_access() -> None:
+    """It is read 4 elements at a time: how lanes that read one each would meet is not asked."""
+    told = " ".join(one.text for one in best_swizzle(ROWS, COLUMNS).picture().scene().words)
+    assert "XOR" in told
+    assert "outlined" not in told
+    assert "conflict" not in told

@@ -112,7 +112,7 @@ CONTRAST = """() => {
   }
   for (const svg of document.querySelectorAll(".canvas svg")) {
     if (!svg.checkVisibility()) continue;
-    const rects = [...svg.querySelectorAll("rect")].filter((one) => !one.closest("[display=none], .slot")).map(
+    const rects = [...svg.querySelectorAll("rect")].filter((one) => !one.closest("[display=none], .slot, .marks")).map(
       (one) => [one.getBBox(), numbers(getComputedStyle(one).fill)]);
     for (const one of svg.querySelectorAll("text")) {
       if (one.closest("[display=none]")) continue;

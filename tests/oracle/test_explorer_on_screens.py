@@ -140,7 +140,7 @@ def test_a_conversion_is_walked_lane_by_lane(explorer: Explorer, expect: Any) ->
         )
         return sum(x > first + 16 * 15 for x in places)
 
-    expect(told).to_have_text("")
+    expect(told).to_have_text("Pale: it stays where it is, and stands in the result from the start")
     assert arrived() == 16
     on.focus()
     for lanes in (1, 2, 3):

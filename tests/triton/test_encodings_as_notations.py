@@ -106,7 +106,8 @@ ONCE = {
 def test_without_a_shape_it_is_drawn_on_the_tensor_that_it_covers_once(text: str) -> None:
     """Elements of a thread times threads times warps; an instruction for each warp; the rows and columns of a swizzle."""
     title = la.picture(text).title
-    assert title == f"{la.parse(text)}, {'x'.join(map(str, ONCE[text]))}"
+    shape = "x".join(map(str, ONCE[text])) + " elements" * (len(ONCE[text]) == 1)
+    assert title == f"{la.parse(text)}, {shape}"
 
 
 def test_an_encoding_that_repeats_nothing_has_no_picture_without_a_shape() -> None:

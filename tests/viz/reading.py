@@ -117,7 +117,7 @@ def places_of(
         sign = SIGN.fullmatch(token)
         if sign is None:
             full = [0] * len(shape)
-            for d, number in zip(wide, token.split(",") if token else (), strict=True):
+            for d, number in zip(wide, re.split("[,/]", token) if token else (), strict=True):
                 full[d] = int(number) - origins[d]
             known.append(int(np.ravel_multi_index(full, tuple(shape))) if shape else 0)
             if gaps and gaps[-1][1] < 0:

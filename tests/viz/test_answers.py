@@ -27,7 +27,7 @@ def table_of(answer: Any) -> list[list[str]]:
 
 
 def cells_of(answer: Any) -> Any:
-    return answer._drawing().scene().cells
+    return answer.picture().scene().cells
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -97,7 +97,7 @@ def test_registers_are_a_bar_with_what_takes_them(needed: Registers) -> None:
     assert [cell.x for cell in cells[1:]] == pytest.approx(ends[:-1])
     counts = {cell.sentence.split(":")[0]: int(re.findall(r": (\d+)", cell.sentence)[0]) for cell in cells}
     assert sum(counts.values()) == max(needed.used, needed.available)
-    assert ("they do not fit" in needed._drawing().svg()) == (not needed.fits)
+    assert ("they do not fit" in needed.picture().svg()) == (not needed.fits)
 
 
 def test_a_swizzle_is_drawn_as_the_memory_that_it_makes() -> None:

@@ -217,4 +217,5 @@ def test_a_legend_has_only_numbers_that_are_drawn_and_says_that_hues_come_again(
     count = int(re.search(r"= (\d+)@", text)[1])  # type: ignore[index]
     letter = 0.602  # of DejaVu Sans Mono, by its size
     assert all(words.x + letter * words.size * len(words.text) <= scene.width for words in legend.words)
-    assert any(words.text.startswith(f"8 hues for {count} ") for words in legend.words) == (count > 8)
+    again = {"lane": "every 8 lanes a tone stronger", "subgroup": f"8 hues for {count} subgroups, so hues repeat"}[by]
+    assert any(words.text.startswith(again) for words in legend.words) == (count > 8)

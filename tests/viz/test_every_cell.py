@@ -42,6 +42,7 @@ COPIES: dict[str, Distributed] = {
     "blocks of three dimensions": la.Layout.parse("d0 = 2@sg:4, d1 = 12@reg, d2 = 4@sg 4@reg:12 16@lane"),
     "blocks whose subgroups jump": la.Layout.parse("d0 = 2@sg 64@sg:2 16@reg, d1 = 16@lane"),
     "blocks and copies": la.Layout.parse("d0 = 4@sg 4@reg, d1 = 4@reg:4 8@lane | replicas 2@sg:4 2@lane:8"),
+    "nested modes": la.parse("((4,64),(16,8)):((16,64),(1,4096))"),
     "tall and wide": la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)"),
 }
 EVERY = VALUES | COPIES
@@ -308,7 +309,7 @@ def test_the_example_above_a_picture_is_true(text: str) -> None:
     assert found
     lane, group = int(found[1]), int(found[2] or 0)
     elements = [tuple(map(int, re.findall(r"\d+", one))) for one in re.findall(r"\(([^()]*)\)", found[3])]
-    run = re.search(r"registers (\d+) to (\d+)", found[3])
+    run = re.search(r"registers (\d+) (?:to|and) (\d+)", found[3])
     numbers = (
         [*range(int(run[1]), int(run[2]) + 1)] if run else [int(n) for n in re.findall(r"register (\d+)", found[3])]
     )
@@ -317,9 +318,9 @@ def test_the_example_above_a_picture_is_true(text: str) -> None:
     for register, element in zip(numbers, elements, strict=True):
         places = [dict(zip(axes, owner, strict=True)) for owner in layout.owners(element)]
         assert any((one.get("sg", 0), one["lane"], one.get("reg", 0)) == (group, lane, register) for one in places)
-    read = re.search(r"(\S+) is register (\d+) of lanes? ([\d,]+)", said)
+    read = re.search(r"(\S+) is register (\d+) of lanes? (\d+ and \d+|[\d,]+)", said)
     assert read
-    assert read[1].rpartition("/")[2] == f"{read[3]}:{read[2]}"
+    assert read[1].rpartition("/")[2] == f"{read[3].replace(' and ', ',')}:{read[2]}"
     assert read[1] in {cell.label for cell in scene.cells}
 
 

@@ -19,11 +19,13 @@ import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
+from layoutalg.core.notation import Operand
 from layoutalg.viz.colouring import legend
 from layoutalg.viz.colours import channels, ramp
 from layoutalg.viz.folding import ExtentRun, fold
 from layoutalg.viz.grid import tensor_grid
-from layoutalg.viz.picture import picture_of
+from layoutalg.viz.picture import Picture, picture_of
+from layoutalg.viz.shapes import PAPER
 from tests.viz.reading import SIGN, SVG, numbers_of, read_grids, texts
 
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -75,7 +77,7 @@ def read(svg: str) -> dict[tuple[int, ...], tuple[str, str]]:
     for row, labels, fills in zip(rows, one.labels, one.fills, strict=True):
         for column, label, fill in zip(columns, labels, fills, strict=True):
             numbers = ",".join(part for part in (row, column) if part)
-            found[tuple(int(number) for number in numbers.split(",") if number)] = (label, fill)
+            found[tuple(int(number) for number in re.split("[,/]", numbers) if number)] = (label, fill)
     return found
 
 
@@ -390,7 +392,8 @@ def test_a_title_that_no_file_can_hold_is_mended(ending: str, tmp_path: Path) ->
 def test_lines_stand_between_subgroups_and_between_instruction_tiles() -> None:
     scene = replace(la.parse(INSTRUCTIONS).picture((32, 64)), example=False).scene()
     (frame,) = scene.frames
-    wide = [line for line in scene.lines if line.width > 2]
+    lines = [line for line in scene.lines if line.fill != PAPER]
+    wide = [line for line in lines if line.width > 2]
     columns, rows = {line.x for line in wide if line.x == line.to_x}, {line.y for line in wide if line.y == line.to_y}
     layout = la.parse(INSTRUCTIONS).layout((32, 64))
     groups = layout.owner_map("sg")
@@ -404,8 +407,42 @@ def test_lines_stand_between_subgroups_and_between_instruction_tiles() -> None:
     assert rows == {
         frame.rows[i] for i in range(1, len(ys)) if ys[i] == ys[i - 1] + 1 and groups[ys[i], 0] != groups[ys[i - 1], 0]
     }
-    thin = {line.y for line in scene.lines if line.width < 2 and line.y == line.to_y}
+    thin = {line.y for line in lines if line.width < 2 and line.y == line.to_y}
     assert thin == {frame.rows[i] for i, y in enumerate(ys) if i and y % 8 == 0}
+    assert "thin lines: between instruction tiles of 8x16" in " ".join(words.text for words in scene.words)
+
+
+def test_lines_stand_where_the_innermost_of_nested_modes_begins_again() -> None:
+    """Rows count modes (4,8): every four rows the inner one begins again; the mode of the columns is not nested."""
+    scene = la.picture("((4,8),2):((16,1),8)").scene()
+    (frame,) = scene.frames
+    thin = [line for line in scene.lines if line.fill != PAPER and line.width < 2]
+    assert {(line.y, line.to_y) for line in thin} == {(frame.rows[i],) * 2 for i in range(4, 32, 4)}
+    assert "thin lines: between blocks of 4x2" in [words.text for words in scene.words]
+    flat = la.picture("(32,2):(1,32)").scene()
+    assert not [line for line in flat.lines if line.fill != PAPER and line.width < 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("#ttg.linear<{register = [[0, 1]], lane = [[1, 0], [2, 0]], warp = [], block = []}>", "4x2"),
+        (
+            "#iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [1, 2], outer_tile = [1, 1], "
+            "thread_tile = [4, 16], element_tile = [4, 1], subgroup_strides = [1, 0], thread_strides = [16, 1]>",
+            "32x32",
+        ),
+        (SHARED, "32 elements"),
+    ],
+)
+def test_a_title_says_the_shape_and_is_not_cut_inside_a_field(text: str, shape: str) -> None:
+    scene = la.picture(text).scene()
+    assert scene.title.endswith(f", {shape}")
+    title = [words.text for words in scene.words if words.bold and words.size == 13]
+    assert " ".join(title).replace("< ", "<") == scene.title
+    assert not any(
+        line.startswith((",", "=")) or re.search(r"[=,]$|\[[\d, ]*$", line.removesuffix(",")) for line in title
+    )
 
 
 # The command line, files and notebooks
@@ -522,7 +559,13 @@ def test_a_shape_that_is_none_is_said_so(shape: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Sw<2,0,2> o 5 o (4,4):(4,1)", "Sw<2,3,3> o 0 o (8,96):(128,1)", "Sw<2,1,-3> o 0 o (8,8):(8,1)"]
+    "text",
+    [
+        "Sw<2,0,2> o 5 o (4,4):(4,1)",
+        "Sw<2,3,3> o 0 o (8,96):(128,1)",
+        "Sw<2,1,-3> o 0 o (8,8):(8,1)",
+        "Sw<3,1,-3> o 32 o (1,1):(1,1)",
+    ],
 )
 def test_memory_that_a_swizzle_leaves_no_factors_is_drawn_by_its_addresses(text: str) -> None:
     memory = la.parse(text)
@@ -559,3 +602,9 @@ def test_a_flag_of_a_picture_is_one(flag: str) -> None:
     for wrong in ("no", np.array([1.0, 2.0])):
         with pytest.raises(la.LayoutError, match=f"{flag} = .*expected True or False"):
             replace(picture, **{flag: wrong})
+
+
+def test_operands_without_names_are_drawn() -> None:
+    lanes, registers = (Operand("", la.Layout.parse(text)) for text in ("d0 = 4@lane", "d0 = 4@reg"))
+    assert len(Picture((lanes,), "").scene().cells) == 4
+    assert len(Picture((lanes, registers), "").scene().cells) == 8

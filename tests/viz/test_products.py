@@ -39,7 +39,7 @@ def test_the_equation_is_that_of_the_mnemonic() -> None:
         first = f"A[{m}x{k}] {a}"
         first = f"sparse({first}, metadata)" if ".sp" in row.dotted else first
         said = re.sub(r"metadata E\[\w+\] b2", "metadata", under(row.dotted)[0])
-        assert said == f"D[{m}x{n}] {d} = {first} * B[{k}x{n}] {b} + C; D is held as C is"
+        assert said == f"D[{m}x{n}] {d} = {first} * B[{k}x{n}] {b} + C; D has the layout of C"
         assert under(row.dotted)[1].startswith(f"M = {m}, N = {n}, K = {k} (summed over); by the ")
         seen += 1
     assert seen > 60
@@ -55,7 +55,7 @@ def test_the_equation_of_an_amd_instruction_is_that_of_its_name() -> None:
         front = f"{blocks}x" if blocks else ""
         a, b = ("bf16", "bf16") if a == "bf16_1k" else (a, a) if "8_" not in a else a.split("_")
         assert under(row.name)[0] == (
-            f"D[{front}{m}x{n}] {d} = A[{front}{m}x{k}] {a} * B[{front}{k}x{n}] {b} + C; D is held as C is"
+            f"D[{front}{m}x{n}] {d} = A[{front}{m}x{k}] {a} * B[{front}{k}x{n}] {b} + C; D has the layout of C"
         )
         seen += 1
     assert seen == 40
@@ -70,7 +70,7 @@ def test_the_equation_of_an_amd_instruction_is_that_of_its_name() -> None:
         (
             "v_mfma_scale_f32_16x16x128_f8f6f4",
             "D[16x16] f32 = (A[16x128] fp4 * SFA[16x4] f8E8M0FNU) * (B[128x16] fp4 * SFB[4x16] f8E8M0FNU) + C; "
-            "D is held as C is",
+            "D has the layout of C",
         ),
     ],
 )
@@ -83,7 +83,7 @@ def test_a_picture_has_the_name_that_was_typed_and_the_full_one_under_it(name: s
     value = la.parse(name)
     picture = la.picture(name)
     assert picture.title == name
-    assert picture.under[-1].startswith(f"{value}, on ")
+    assert picture.under[-1].startswith(f"also {value}, on ")
     assert value == la.parse(str(value))
 
 
@@ -95,7 +95,9 @@ def test_where_a_and_b_are_in_memory_the_lanes_of_c_have_hues_and_one_is_outline
     assert memory == [[], []]
     assert len(lanes) == 8
     said = " ".join(one.text for one in picture.scene().words)
-    assert "A, B: cells: the place behind the start that the descriptor says" in said
+    assert "A, B: cells: the element's number, as CuTe counts; where it is, a descriptor says" in said
+    legend = {one.text for key in picture.scene().legends for one in key.words}
+    assert {"A, B: element 0", "C: subgroup 0"} <= legend  # what colours mean is said of the operands that have them
     assert "outlined: what lane 3 of subgroup 0 holds: 32 elements of C" in said
 
 
@@ -105,6 +107,18 @@ def test_where_a_and_b_are_in_memory_the_lanes_of_c_have_hues_and_one_is_outline
 ])  # fmt: skip
 def test_rows_and_columns_are_named_as_in_the_equation(text: str, names: list[Any]) -> None:
     assert [grid.axis_names for grid, _, _ in la.picture(text).grids()] == [(one[0], one[1]) for one in names]
+
+
+def test_a_title_that_is_too_long_is_broken_between_its_parts_and_a_line_behind_a_semicolon() -> None:
+    text = "#iree_gpu.data_tiled_mma_layout<intrinsic = MFMA_F32_16x16x16_F16, intrinsics_m = 2, intrinsics_n = 2>"
+    lines = [one.text for one in la.picture(text).scene().words]
+    assert lines[:3] == [
+        "#iree_gpu.data_tiled_mma_layout<",
+        "intrinsic = MFMA_F32_16x16x16_F16, intrinsics_m = 2,",
+        "intrinsics_n = 2>",
+    ]
+    at = lines.index("D[32x32] f32 = A[32x16] f16 * B[16x32] f16 + C;")
+    assert lines[at + 1] == "D has the layout of C"
 
 
 CELLS: list[Distributed] = [

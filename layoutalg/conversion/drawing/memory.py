@@ -242,7 +242,7 @@ class Side:
         """A lane, with its subgroup where there are several, and how many others."""
         if owner is None:
             return ""
-        one = f"{owner.sg}:{owner.lane}" if self.program.subgroups > 1 else str(owner.lane)
+        one = f"{owner.sg}/{owner.lane}" if self.program.subgroups > 1 else str(owner.lane)
         return f"{one}+{owner.others}" if owner.others else one
 
     def places(self, owner: Owner | None) -> list[int]:

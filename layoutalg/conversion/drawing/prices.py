@@ -58,7 +58,8 @@ def price_panel(plan: ConversionPlan) -> Panel:
         name = f"{counted(way.cost, 'slot')}, {'taken' if taken else 'not taken'}: {way.name}"
         told = f"{counted(way.cost, 'issue slot')}: {way.name}, {'taken' if taken else 'not taken'}"
         bar = cell_of(0, 0, max(ROOM * way.cost / most, 2.0), _HIGH, Look(DARK if taken else PALE, "", told))
-        panels.append(stacked([told_panel("", [name]), Panel((bar,), (), (), bar.width, _HIGH)], 1))
+        drawn = [Panel((bar,), (), (), bar.width, _HIGH)] * (len(ways) > 1)
+        panels.append(stacked([told_panel("", [name]), *drawn], 1))
     heading = told_panel(f"the price: {counted(plan.cost, 'issue slot')} on {plan.target}, {price.origin}", notes)
     left = sorted(one.cost for one in plan.candidates if one not in ways)
     if left:

@@ -11,7 +11,7 @@ const NAMES = ["First", "Second", "Difference"];
 export function compareTab(page) {
   const first = new TextBox(page, "text", "First", { placeholder: "a layout of any notation" });
   const second = new TextBox(page, "second", "Second", { placeholder: "another, of any notation" });
-  const shape = field(page, "shape", "Shape", { placeholder: "the first's own, or such as 16x16", class: "short" });
+  const shape = field(page, "shape", "Shape", { placeholder: "the first's own", class: "short" });
   const verdict = el("p", { class: "verdict", role: "status" });
   const pictures = NAMES.map((name) => new Picture(name, false));
   const question = () => filled({ kind: "same", first: page.state.text, second: page.state.second, shape: page.state.shape });
@@ -29,7 +29,8 @@ export function compareTab(page) {
     outline();
   }));
   let differs = null;
-  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : [], { dim: false }));
+  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : [], {
+    dim: false, told: differs ? `outlined: element (${differs.join(", ")}), the first that differs` : "" }));
 
   function show(given, asked = {}) {
     if (others.goes(given.error, asked)) return;

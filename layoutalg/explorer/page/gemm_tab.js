@@ -17,7 +17,7 @@ export function gemmTab(page) {
   };
   const wrong = new Wrong();
   const fields = { m: sizes[0], n: sizes[1], k: sizes[2] }; // what is wrong with the types or the chip may be of all
-  const title = el("p", { class: "result", role: "status" });
+  const title = el("p", { class: "unseen", role: "status" });
   const picture = new Picture("picture of the plan", false);
   const tables = el("div", { class: "report tables" });
   const others = el("div", { class: "scrolled whole", tabindex: "0", role: "region", "aria-label": "the tilings that lost" });

@@ -19,7 +19,7 @@ export function instructionsTab(page) {
       replace(list);
       return;
     }
-    const words = `${given.rows.length}${given.more ? ` of ${given.rows.length + given.more}` : ""}`;
+    const words = given.more ? `the first ${given.rows.length} of ${given.rows.length + given.more}` : `${given.rows.length}`;
     count.textContent = given.rows.length === 1 ? "1 instruction" : `${words} instructions`;
     const rows = given.rows.map((one) => el("tr", {},
       el("th", { scope: "row" }, el("button", { type: "button", class: "name", onclick: () => page.set({ tab: "layout", text: one.name, shape: "", operand: "", colour: "" }, true) }, one.name)),

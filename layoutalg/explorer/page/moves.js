@@ -86,10 +86,14 @@ export class Moves {
     const place = (x, y, lane, register) => [x + lane * SIZE, y + register * SIZE];
     const drawn = all.filter(([, , register, , toRegister]) => register < above && toRegister < below);
     const filled = new Set(all.map(([, , , lane, register]) => `${lane} ${register}`));
+    this.staying = false;
     for (let l = 0; l < lanes; l += 1) {
       for (let r = 0; r < above; r += 1) {
         svg.append(word(...place(LEFT, TOP, l, r), colours[0][l], "origin"));
-        if (r < below && parts === 1 && !filled.has(`${l} ${r}`)) svg.append(word(...place(LEFT + right, lower, l, r), colours[0][l], "word"));
+        if (r < below && parts === 1 && !filled.has(`${l} ${r}`)) {
+          svg.append(word(...place(LEFT + right, lower, l, r), colours[0][l], "word"));
+          this.staying = true;
+        }
       }
     }
     this.words = drawn.map(([step, lane, register, toLane, toRegister, group]) => {
@@ -141,6 +145,7 @@ export class Moves {
     const step = Math.min(Math.max(Math.ceil(this.time - NEAR) - 1, 0), this.steps.length - 1);
     const senders = this.senders(step);
     const sent = Math.ceil((this.time - step) * senders.length - NEAR);
+    if (this.time === 0 && this.staying) return "Pale: it stays where it is, and stands in the result from the start";
     if (this.time === 0 || !senders.length) return "";
     const lane = senders[sent - 1];
     const ways = this.steps[step].moves.filter(([from]) => from === lane).map(([, register, to, toRegister]) => `reg ${register} to lane ${to} reg ${toRegister}`);

@@ -11,6 +11,18 @@ const MOST_SCALE = 1.3;
 const MARGIN = 8; // of the picture's paper, which goes: the page has its own
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+// A frame on top of each of some cells: a line in the colour of the paper, and a darker one within.
+function framesOf(rects) {
+  const frames = document.createElementNS(rects[0].namespaceURI, "g");
+  frames.setAttribute("class", "marks");
+  for (const rect of rects) {
+    const frame = rect.cloneNode();
+    for (const name of ["fill", "class"]) frame.removeAttribute(name);
+    frames.append(frame, frame.cloneNode());
+  }
+  return frames;
+}
+
 export class Picture {
   constructor(name, hint = true) {
     const told = freshId("told");
@@ -59,7 +71,7 @@ export class Picture {
     this.at = null;
     this.pinned = null;
     this.marked = [];
-    this.chosen = { cells: [], dim: true };
+    this.chosen = { cells: [], dim: true, told: "" };
     this.mark(null);
     replace(this.held);
   }
@@ -131,7 +143,7 @@ export class Picture {
     else this.outline(this.members(at));
     if (at !== null) this.rects[at].classList.add("here");
     this.told.textContent = at === null ? (this.rects.length && this.hint
-      ? "Point at a cell, or walk with the arrow keys; Enter or a click pins all that its lane holds." : "") : this.sentences[at];
+      ? "Point at a cell, or walk with the arrow keys; Enter or a click pins all that its lane holds." : this.chosen.told) : this.sentences[at];
   }
 
   outline(cells, dim = true) {
@@ -144,15 +156,20 @@ export class Picture {
       if (this.labels[i]) this.labels[i].classList.add("same");
     }
     this.marked = cells;
-    if (this.svg) this.svg.classList.toggle("dim", dim && cells.length > 0);
+    this.frames?.remove();
+    this.frames = null;
+    if (!this.svg) return;
+    this.svg.classList.toggle("dim", dim && cells.length > 0);
+    if (!dim && cells.length) this.frames = this.svg.appendChild(framesOf(cells.map((i) => this.rects[i])));
   }
 
   // Outlines the cells of elements, such as [[0, 5], [1, 5]], while no cell is pointed at; of a product, in the operand of a number.
-  outlineElements(elements, { dim = true, operand = null } = {}) {
+  outlineElements(elements, { dim = true, operand = null, told = "" } = {}) {
     const wanted = new Set(elements.map(String));
     const cells = this.scene ? this.scene.cells : [];
     const is = (one) => wanted.has(String(one.element)) && (operand === null || one.operand === operand);
-    this.chosen = { cells: cells.flatMap((one, i) => (is(one) ? [i] : [])), dim };
+    const chosen = cells.flatMap((one, i) => (is(one) ? [i] : []));
+    this.chosen = { cells: chosen, dim, told: chosen.length ? told : "" };
     this.mark(null);
   }
 

@@ -185,7 +185,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         ways: tuple[str, ...] = ("tile_store: row by row, from the register to memory",)
         titles = (f"{target}: rows of m", f"tmm{register}: {counted(height, 'row')} of {4 * width} bytes")
         notes = (f"rows are {pitch * 4} bytes apart", f"an element of {problem.acc} is 4 bytes")
-        legend = "cells: row,column of the element there; outlined: one element, in memory and in the register"
+        legend = "cells: row,column of the element there\noutlined: one element, in memory and in the register"
     else:
         is_a = operand == "A"
         rows, columns, word = (height, depth, v) if is_a else (depth, width, v)
@@ -206,9 +206,9 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
             f"tile_load: {counted(tile.rows, 'row')} of {tile.row_bytes} bytes into tmm{register}",
         )
         legend = (
-            "cells: row,column of the element there; outlined: what one word of the register holds; a hue is a word of 4 "
-            f"bytes, {v} neighbours along k, pale to strong; it is multiplied with the word of {'B' if is_a else 'A'} of the "
-            "same hue"
+            "cells: row,column of the element there\noutlined: what one word of the register holds\n"
+            f"a hue: a word of 4 bytes, {counted(v, 'neighbour')} along k, pale to strong\n"
+            f"the same hue in {'B' if is_a else 'A'}: multiplied with one another"
         )
     return _Tile(
         f"tile {name} of the first step, in memory and in its register: {rows}x{columns} {kind}",

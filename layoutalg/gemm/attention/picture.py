@@ -9,7 +9,7 @@ block of keys has a hue, in K and S, and in P and V, so that the colours show wh
 >>> picture = plan_attention(64, 64, 32).picture()
 >>> [panel.title for panel in (*picture.panels(), *picture.frames())]  # doctest: +NORMALIZE_WHITESPACE
 ['one step of a subgroup: what moves where',
-'1 S = Q K^T: scores', '2 softmax: P of S, in registers', '3 O += P V: sums of values']
+'1. S = Q K^T: scores', '2. softmax: P of S, in registers', '3. O += P V: sums of values']
 >>> next(cell.sentence for cell in picture.scene().cells if cell.sentence.startswith("S: "))
 'S: rows 0..7, columns 0..15: registers 0 to 7 of each lane'
 """
@@ -70,9 +70,9 @@ class AttentionPicture(PanelPicture):
     def frames(self) -> Sequence[Panel]:
         """The two products, and the softmax between them."""
         return (
-            self._product("1 S = Q K^T: scores", "QKS", turned=True),
+            self._product("1. S = Q K^T: scores", "QKS", turned=True),
             self._softmax(),
-            self._product("3 O += P V: sums of values", "PVO", turned=False),
+            self._product("3. O += P V: sums of values", "PVO", turned=False),
         )
 
     def facts(self) -> Sequence[tuple[str, str]]:
@@ -81,15 +81,15 @@ class AttentionPicture(PanelPicture):
         step = f"each subgroup {sum(self.instructions.values())} instructions (predicted): {count}"
         return [*self.told[:-2], ("a step costs", step), *self.told[-2:]]
 
-    def keys(self, *, others: bool = True) -> Sequence[tuple[str, str]]:
-        """The hues of keys, and what has `others`."""
+    def keys(self, without: str = "") -> Sequence[tuple[str, str]]:
+        """The hues of keys, and the operand that has none."""
         keys = next(part for part in self.parts if isinstance(part, Operand) and str(part.name)[0] == "K")
         size = int(keys.tile[0]) if keys.tile else 1
         count = int(keys.layout.shape[0]) // size
         some = [
             (f"{'keys ' * (not i)}{i * size}..{i * size + size - 1}", _hue(i)) for i in range(min(count, len(HUES)))
         ]
-        return [*some, *[("no keys", PALE)] * others]
+        return [*some, *[(f"{without}: no keys", PALE)] * bool(without)]
 
     @property
     def _by_name(self) -> dict[str, Operand]:
@@ -137,7 +137,7 @@ class AttentionPicture(PanelPicture):
 
         both = [told_panel("", ["S, in registers"]), table(scores), arrow_down(self.notes["P"].split("; "))]
         drawn = stacked([*both, told_panel("", ["P, in registers"]), table(weights)], 4)
-        return headed("2 softmax: P of S, in registers", [REGISTERS], self.keys(others=False), drawn)
+        return headed("2. softmax: P of S, in registers", [REGISTERS], self.keys(), drawn)
 
     def _product(self, title: str, operands: str, *, turned: bool) -> Panel:
         """A product of the instruction's blocks; `turned` where the right operand lies columns by depth."""
@@ -160,7 +160,9 @@ class AttentionPicture(PanelPicture):
         )
         axes = Axis.of(down, CELL_HEIGHT), Axis.of(deep, _WIDE, 2, 1), Axis.within(across, _WIDE, 4 * _WIDE)
         shown = left.name, right.name + "^T" * turned, result.name
-        return product_panel(title, notes, *axes, looks, headings, shown, self.keys())
+        return product_panel(
+            title, notes, *axes, looks, headings, shown, self.keys(left.name if turned else result.name)
+        )
 
 
 def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: PictureOptions) -> AttentionPicture:

@@ -14,8 +14,8 @@ predicted time: 20 us for all of C, 100 % of the bandwidth
 what limits it: memory: it moves bytes all the time
 tiling: 8x32x128 per subgroup, 1x4 subgroups, 256 registers, no prefetch
 >>> [frame.title for frame in picture.frames()]  # doctest: +NORMALIZE_WHITESPACE
-['1 words: where each weight is', '2 operands: what is made of a word', '3 products: 16 dpas of 8x16x16',
- '4 scales: one for each group and column', '5 after the last step: 2 stores']
+['1. words: where each weight is', '2. operands: what is made of a word', '3. products: 16 dpas of 8x16x16',
+ '4. scales: one for each group and column', '5. after the last step: 2 stores']
 """
 
 from __future__ import annotations

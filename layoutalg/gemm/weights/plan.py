@@ -341,9 +341,6 @@ class WeightsGemm(NotebookAnswer, Launched):
 
         return weights_picture(self, options)
 
-    def _drawing(self) -> Picture:
-        return self.picture()
-
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the kernel's arguments; `b` are the words of the weights.

@@ -121,8 +121,9 @@ def words_frame(plan: WeightsGemm, number: int) -> Panel:
     ]
     heads = [f"{bit}..{bit + bits - 1}" for bit in range(32 - bits, -1, -bits)]
     table = table_panel("", heads, named, rows, (_WIDE, CELL_HEIGHT), corner="bits")
-    title = f"{number} words: where each weight is"
-    return headed(title, notes, _key(plan), table)
+    title = f"{number}. words: where each weight is"
+    key = [(f"pair of k: {text}" if not i else text, colour) for i, (text, colour) in enumerate(_key(plan))]
+    return headed(title, notes, key, table)
 
 
 def operands_frame(plan: WeightsGemm, number: int) -> Panel:
@@ -157,7 +158,7 @@ def operands_frame(plan: WeightsGemm, number: int) -> Panel:
     ]
     notes += [f"{chr(97 + row)}: {told}" for row, (_, told, _) in enumerate(steps)]
     notes += _about(plan)
-    return headed(f"{number} operands: what is made of a word", notes, _key(plan), table)
+    return headed(f"{number}. operands: what is made of a word", notes, _key(plan), table)
 
 
 def _about(plan: WeightsGemm) -> list[str]:
@@ -198,4 +199,4 @@ def scales_frame(plan: WeightsGemm, number: int) -> Panel:
         f"a group is {problem.group} neighbours along k, {each}; {counted(groups, 'group')}",
     ]
     key = [("those of the first step of subgroup 0", DARK), ("others", PALE)]
-    return headed(f"{number} {points}: one for each group and column", notes, key, table)
+    return headed(f"{number}. {points}: one for each group and column", notes, key, table)

@@ -90,7 +90,7 @@ class MatrixProduct(VersionedAttr):
         """Its equation, its sizes, and its subgroups.
 
         >>> la.mma("MFMA_F32_16x16x16_F16").subheading()[0]
-        'D[16x16] f32 = A[16x16] f16 * B[16x16] f16 + C; D is held as C is'
+        'D[16x16] f32 = A[16x16] f16 * B[16x16] f16 + C; D has the layout of C'
         """
         one = self.product(shape)
         lanes = f"by the {one.subgroup_size} lanes of a subgroup"

@@ -95,8 +95,8 @@ class Encoding(Notation, ABC):
         if sizes is None:
             raise DistributionError(f"{self} needs a shape, such as 64x64")
         found = self._layout(self.to_linear(sizes))
-        named = f"{self}, {'x'.join(map(str, found.shape))}"
-        (operand,) = one_operand(named, found if machine is None else cover(found, as_machine(machine), self))
+        covered = found if machine is None else cover(found, as_machine(machine), self)
+        (operand,) = one_operand(self, covered, sized=True)
         return (of_bits(operand, self._bits),)
 
     @property
