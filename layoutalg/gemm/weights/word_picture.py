@@ -122,8 +122,7 @@ def words_frame(plan: WeightsGemm, number: int) -> Panel:
     heads = [f"{bit}..{bit + bits - 1}" for bit in range(32 - bits, -1, -bits)]
     table = table_panel("", heads, named, rows, (_WIDE, CELL_HEIGHT), corner="bits")
     title = f"{number}. words: where each weight is"
-    key = [(f"pair of k: {text}" if not i else text, colour) for i, (text, colour) in enumerate(_key(plan))]
-    return headed(title, notes, key, table)
+    return headed(title, notes, _key(plan), table)
 
 
 def operands_frame(plan: WeightsGemm, number: int) -> Panel:
