@@ -61,11 +61,13 @@ def what_limits(
     >>> what_limits("L3", 8e-6, 9e-6)
     'L3: it gives bytes to the caches above for 89 % of the time'
     """
+    alone, whole = float(alone), float(whole)  # a symbol would read a text
     long = "all the time" if alone >= (1 - _LEAST) * whole else f"for {percent_text(alone / whole)} of the time"
     told = [f"{name}: {_BUSY[name]} {long}"]
     told += ["others are too few to fill its waits"] * (name == "waiting")
     if step and name in _OF_INSTRUCTIONS:
-        told.append(f"a step of a subgroup has {step[0]:.0f} dpas and {step[1] - step[0]:.0f} others")
+        dpas, every = map(float, step)
+        told.append(f"a step of a subgroup has {dpas:.0f} dpas and {every - dpas:.0f} others")
     if name in _OF_INSTRUCTIONS and parts is not None and parts.get("waiting", whole) < _LEAST * whole:
         told.append("after the first, no step waits for data")
     found = {} if parts is None else {words: parts.get(part, 0.0) / whole for part, words in _REST.items()}
