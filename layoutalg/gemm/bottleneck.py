@@ -63,6 +63,7 @@ def what_limits(
     >>> what_limits("L3", 8e-6, 9e-6)
     'L3: it gives bytes to the caches above for 89 % of the time'
     """
+    alone, whole = float(alone), float(whole)  # a symbol would read a text
     long = "all the time" if alone >= (1 - _LEAST) * whole else f"for {percent_text(alone / whole)} of the time"
     told = [f"{name}: {_BUSY[name]} {long}"]
     told += ["others are too few to fill its waits"] * (name == "waiting")
