@@ -46,7 +46,10 @@ def test_hostile_texts_take_time_in_proportion(part: int) -> None:
     names = list(HOSTILE)[part::8]
     for short, (name, way, spent, peak, said) in zip(taken(50_000, names), taken(200_000, names), strict=True):
         assert not said.startswith("RAW"), (name, way, said)
-        assert spent < 9 * short[2] + 0.3, (name, way, short[2], spent)
+        allowed = 9 * short[2] + 0.3
+        if spent >= allowed:  # a machine that paused does not do so twice; a square stays one
+            spent = min(line[2] for line in taken(200_000, [name]) if line[1] == way)
+        assert spent < allowed, (name, way, short[2], spent)
         assert peak < MEGABYTES, (name, way, peak)
 
 
