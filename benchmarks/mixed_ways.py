@@ -35,7 +35,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import layoutalg as la
-from layoutalg.conversion.candidates import Candidate, candidates_of, held
+from layoutalg.conversion.candidate import Candidate
+from layoutalg.conversion.candidates import candidates_of, held
 from layoutalg.conversion.cost import cost_of, rank
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program

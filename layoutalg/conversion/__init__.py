@@ -16,7 +16,7 @@ The questions about memory (`bank_conflicts`, `coalescing`, `best_swizzle`) live
 too, where they once were.
 """
 
-from layoutalg.conversion.candidates import Candidate
+from layoutalg.conversion.candidate import Candidate
 from layoutalg.conversion.cost import Cost, cost_of
 from layoutalg.conversion.plan import ConversionPlan, SymbolicPlan, convert
 from layoutalg.conversion.program import Address, Barrier, Load, Permute, Program, Select, Shuffle, Store

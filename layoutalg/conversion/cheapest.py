@@ -21,7 +21,8 @@ from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
 from math import fsum
 
-from layoutalg.conversion.candidates import UNASKED, Candidate, Settings, candidates_of, held
+from layoutalg.conversion.candidate import Candidate
+from layoutalg.conversion.candidates import UNASKED, Settings, candidates_of, held
 from layoutalg.conversion.cheapest_by_table import cheapest_by_table
 from layoutalg.conversion.cost import Cost, rank
 from layoutalg.conversion.exchange_bounds import ROUNDING, least_of

@@ -15,7 +15,8 @@ The law: what is found is the first of `candidates_of` the same. Where those are
 
 from __future__ import annotations
 
-from layoutalg.conversion.candidates import ROW_BY_ROW, Candidate, row_by_row, splits
+from layoutalg.conversion.candidate import Candidate
+from layoutalg.conversion.candidates import ROW_BY_ROW, row_by_row, splits
 from layoutalg.conversion.cost import Cost, rank
 from layoutalg.conversion.exchange_bounds import ROUNDING
 from layoutalg.conversion.prices import prices_of

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
-from layoutalg.conversion.candidates import Candidate, Candidates, Settings, candidates_of
+from layoutalg.conversion.candidate import Candidate, Candidates
+from layoutalg.conversion.candidates import Settings, candidates_of
 from layoutalg.conversion.cheapest import cheapest_of
 from layoutalg.conversion.cost import PRESSURES, cost_of
 from layoutalg.conversion.layouts import check_tensor, machine_counts

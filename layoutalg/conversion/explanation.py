@@ -30,7 +30,7 @@ from layoutalg.hardware.shared_memory import CLUSTER_BYTES, CYCLE_BYTES, rates
 from layoutalg.memory.machine_bits import Place, View, view
 
 if TYPE_CHECKING:
-    from layoutalg.conversion.candidates import Candidate
+    from layoutalg.conversion.candidate import Candidate
     from layoutalg.conversion.conversion_plan import ConversionPlan
     from layoutalg.conversion.cost import Parts
 

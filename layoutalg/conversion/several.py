@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.conversion.candidates import Candidate
+from layoutalg.conversion.candidate import Candidate
 from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import Cost, Parts, cost_of, rank
 from layoutalg.conversion.program.program import Program

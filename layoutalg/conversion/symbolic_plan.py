@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from layoutalg.conversion.candidates import Candidate, repeated_candidates
+from layoutalg.conversion.candidate import Candidate
+from layoutalg.conversion.candidates import repeated_candidates
 from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.layouts import check_tensor, machine_counts

@@ -28,7 +28,7 @@ def convert(asked: Question) -> dict[str, Any]:
     `colours` has by subgroup the colour of each lane, by which words are known in the moves as in the pictures.
     A move is `[lane, register, lane, register, subgroup]`: from where, to where in subgroup 0, and whose register it was.
     """
-    from layoutalg.conversion.candidates import Candidate
+    from layoutalg.conversion.candidate import Candidate
     from layoutalg.conversion.drawing.moves import moves_of
     from layoutalg.conversion.program.steps import Shuffle
     from layoutalg.conversion.symbolic_plan import SymbolicPlan

@@ -33,14 +33,13 @@ from layoutalg.gemm.counting import counted as instructions_of
 from layoutalg.gemm.options import check_names
 from layoutalg.gemm.roofline import roofline
 from layoutalg.gemm.step_picture import flow, spans, step_cost, steps
+from layoutalg.viz.marked_blocks import first_key, first_marked
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import (
     INNER,
     Axis,
     Headings,
     Panel,
-    first_key,
-    first_marked,
     product_panel,
 )
 from layoutalg.viz.picture import picture_of

@@ -23,6 +23,7 @@ from layoutalg.gemm.roles import other_name
 from layoutalg.gemm.sharing import LINE_BYTES, Shares, Slice, line_elements, lines_of_lanes, shared_rounds, slices
 from layoutalg.gemm.turning import SCRATCH, SLM, turns
 from layoutalg.viz.colours import hue_of, shade
+from layoutalg.viz.marked_blocks import first_key
 from layoutalg.viz.panels import (
     DARK,
     INNER,
@@ -32,7 +33,6 @@ from layoutalg.viz.panels import (
     Headings,
     Look,
     Panel,
-    first_key,
     headed,
     product_panel,
     stacked,

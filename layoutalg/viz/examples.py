@@ -96,7 +96,7 @@ class Example:
 
 
 def outlined_lane(grids: Sequence[Grid]) -> Example | None:
-    """Lane 1 where every grid of lanes draws it, else the first one that they draw; None where there is none."""
+    """Lane 1 if every grid of lanes draws it, else the first lane that all draw; None without such a lane."""
     by_lane = [grid for grid in grids if "lane" in grid.axes]
     if not by_lane or not all(grid.tensor for grid in grids):
         return None

@@ -24,11 +24,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BOXES
 from layoutalg.core.notebook import in_a_cell
+from layoutalg.viz.free_places import Taken, around, words_at
 from layoutalg.viz.page import document, image, source
 from layoutalg.viz.panels import NARROW
 from layoutalg.viz.svg import DARK_INK, DARK_PAPER, DARK_STYLE, FONT, escaped, still
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["Box", "Detail", "Edge", "Graph"]
 
 State = Literal["right", "moves", "wrong"]
-_Rectangle: TypeAlias = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
 
 _COLOURS: dict[str, str] = {"right": "#888888", "moves": "#ee7733", "wrong": "#cc3311"}
 _INKS: dict[str, str] = {"right": "#666666", "moves": "#a34a00", "wrong": "#b32c0e"}
@@ -360,7 +359,7 @@ class Graph:
 
         None where another line between the same boxes says the same.
         """
-        taken = _Taken()
+        taken = Taken(_HEIGHT)
         for box, (x, y) in zip(self.boxes, places, strict=True):
             taken.add((x - box.width / 2, y, x + box.width / 2, y + _HEIGHT))
         found: list[tuple[float, float] | None] = []
@@ -371,9 +370,9 @@ class Graph:
                 continue
             said.add(words)
             half = len(line.label) * _LETTER / 2 + 2
-            tried = islice((*way.places, *_around(way.places[0], half)), _MOST_PLACES)
-            at = next((one for one in tried if taken.is_free(_around_words(one, half))), way.places[0])
-            taken.add(_around_words(at, half))
+            tried = islice((*way.places, *around(way.places[0], half)), _MOST_PLACES)
+            at = next((one for one in tried if taken.is_free(words_at(one, half))), way.places[0])
+            taken.add(words_at(at, half))
             found.append(at)
         return found
 
@@ -423,19 +422,6 @@ def _between(first: float, second: float, third: float, last: float, part: float
     return rest**3 * first + 3 * rest * rest * part * second + 3 * rest * part * part * third + part**3 * last
 
 
-def _around(at: tuple[float, float], half: float) -> Iterator[tuple[float, float]]:
-    """Places further and further from one, for crowded drawings."""
-    for far in range(1, 13):
-        for x in (0, half, -half):
-            yield from ((at[0] + x, at[1] + 14 * far), (at[0] + x, at[1] - 14 * far))
-
-
-def _around_words(at: tuple[float, float], half: float) -> _Rectangle:
-    """What words take, half as wide as that, whose line is here."""
-    x, y = at
-    return x - half, y - 10, x + half, y + 3
-
-
 class _Rows:
     """Boxes by their rows: what a line between two of them meets is found without a look at every box.
 
@@ -473,26 +459,6 @@ class _Rows:
 def _both(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
     """From the leftmost to the rightmost end of two stretches."""
     return min(one[0], other[0]), max(one[1], other[1])
-
-
-class _Taken:
-    """Rectangles where something stands, in bands by their height: only those of its bands are compared with another one."""
-
-    def __init__(self) -> None:
-        self._bands: defaultdict[int, list[_Rectangle]] = defaultdict(list)
-
-    def add(self, one: _Rectangle) -> None:
-        for band in self._of(one):
-            self._bands[band].append(one)
-
-    def is_free(self, one: _Rectangle) -> bool:
-        left, top, right, bottom = one
-        others = (other for band in self._of(one) for other in self._bands.get(band, ()))
-        return left >= 2 and not any(a < right and left < c and b < bottom and top < d for a, b, c, d in others)
-
-    @staticmethod
-    def _of(one: _Rectangle) -> range:
-        return range(int(one[1] // _HEIGHT), int(one[3] // _HEIGHT) + 1)
 
 
 def _told(detail: Detail | None, pictures: dict[str, int]) -> dict[str, object] | None:

@@ -1,4 +1,4 @@
-"""What an XOR does, in words: which bits of which coordinates meet in a place, and one element worked out.
+"""What an XOR does, in words: the bits of coordinates that are XORed, and one element worked out.
 
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
@@ -58,7 +58,7 @@ def told_of_xor(grid: Grid, title: str, preferred: Sequence[int] = ()) -> list[s
 
 
 def bits_that_meet(grid: Grid) -> list[str]:
-    """Which bits of which coordinates meet in a place; nothing where none do.
+    """Which bits of coordinates are XORed into each bit of a place; an empty list without XOR.
 
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
@@ -77,7 +77,7 @@ def bits_that_meet(grid: Grid) -> list[str]:
 
 
 def meeting_cell(grid: Grid, preferred: Iterable[int] = ()) -> int | None:
-    """A cell whose number is an XOR of what its coordinates give, with a bit that cancels out; None where there is none."""
+    """A cell in whose XOR a bit cancels out, so that it differs from a sum; None without such a cell."""
     axis = _axis(grid)
     if axis is None:
         return None

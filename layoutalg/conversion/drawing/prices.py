@@ -11,7 +11,7 @@ from layoutalg.hardware.shared_memory import CYCLE_BYTES
 from layoutalg.viz.panels import DARK, PALE, Look, Panel, cell_of, stacked, told_panel
 
 if TYPE_CHECKING:
-    from layoutalg.conversion.candidates import Candidate
+    from layoutalg.conversion.candidate import Candidate
     from layoutalg.conversion.conversion_plan import ConversionPlan
 
 __all__ = ["price_panel"]

@@ -20,7 +20,7 @@ from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import DARK, PALE, Look, Panel, cell_of, stacked, told_panel
 
 if TYPE_CHECKING:
-    from layoutalg.conversion.candidates import Candidate
+    from layoutalg.conversion.candidate import Candidate
     from layoutalg.conversion.conversion_plan import ConversionPlan
 
 __all__ = ["PricePicture", "WaysPicture", "price_picture", "ways_picture"]

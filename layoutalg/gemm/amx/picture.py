@@ -26,6 +26,7 @@ from layoutalg.gemm.amx.loop_picture import loop_panel
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.gemm.picture import parts_of
+from layoutalg.viz.marked_blocks import first_key, first_marked
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import (
     INNER,
@@ -35,8 +36,6 @@ from layoutalg.viz.panels import (
     Look,
     Panel,
     cell_of,
-    first_key,
-    first_marked,
     headed,
     product_panel,
 )
